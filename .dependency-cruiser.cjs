@@ -1,0 +1,78 @@
+/**
+ * The import table of ARCHITECTURE.md as rules. Each room may import itself, npm packages, and the rooms listed.
+ */
+const rooms = {
+  protocol: [],
+  policy: ['protocol'],
+  routing: ['protocol', 'policy'],
+  registry: ['protocol', 'policy'],
+  embeddings: ['protocol', 'policy'],
+  adapters: ['protocol', 'policy'],
+  telemetry: ['protocol', 'policy'],
+  config: ['protocol', 'policy'],
+  engines: ['protocol'],
+  gateway: ['protocol', 'policy', 'registry', 'routing', 'embeddings', 'telemetry', 'config'],
+  sdk: ['protocol', 'policy'],
+  cli: ['sdk', 'protocol', 'routing', 'engines', 'config'],
+};
+
+const roomRules = Object.entries(rooms).map(([room, allowed]) => ({
+  name: `room-${room}`,
+  severity: 'error',
+  comment: `src/${room} may import: ${allowed.join(', ') || 'nothing else inside'}`,
+  from: { path: `^src/${room}/`, pathNot: '\\.test\\.ts$' },
+  to: {
+    path: '^(src|workflows|activities)/',
+    pathNot: [`^src/${room}/`, ...allowed.map((name) => `^src/${name}/`), ...(room === 'gateway' ? ['^workflows/messages\\.ts$'] : [])],
+  },
+}));
+
+module.exports = {
+  forbidden: [
+    ...roomRules,
+    {
+      name: 'workflows-are-pure',
+      severity: 'error',
+      comment: 'Workflow code is deterministic: it may run protocol and policy only (types from anywhere listed are erased).',
+      from: { path: '^workflows/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^(src|activities)/', pathNot: ['^src/(protocol|policy)/'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'workflows-packages',
+      severity: 'error',
+      comment: 'Only the workflow SDK may be bundled; zod alone makes the bundle 4 MB.',
+      from: { path: '^workflows/', pathNot: '\\.test\\.ts$' },
+      to: {
+        dependencyTypes: ['npm', 'npm-dev', 'core'],
+        pathNot: 'node_modules/@temporalio/(workflow|common)/',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'workflows-reach-no-zod',
+      severity: 'error',
+      from: { path: '^workflows/', pathNot: '\\.test\\.ts$' },
+      to: { path: 'node_modules/(zod|undici|express|etcd3)/', reachable: true },
+    },
+    {
+      name: 'activities-imports',
+      severity: 'error',
+      from: { path: '^activities/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^src/(gateway|sdk|cli|console|engines)/' },
+    },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'roots-are-not-imported',
+      severity: 'error',
+      comment: 'gateway.ts, worker.ts and dev.ts are composition roots.',
+      from: { path: '^(src|workflows|activities)/' },
+      to: { path: '^src/(gateway|worker|dev)\\.ts$' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['require', 'node', 'default'] },
+  },
+};

@@ -1,0 +1,33 @@
+import type { Adapter } from '../src/adapters';
+import type { AgentVersion, World } from '../src/protocol/world';
+import type { Router } from '../src/routing';
+import type { ReachTokens } from '../src/protocol/reach-token';
+
+/** One measured call, as the shared statistics count it. `neutral`: the caller's fault, not held against the agent. */
+export interface CallSample {
+  agentName: string;
+  agentVersion: string;
+  ability: string;
+  instanceId: string | null;
+  durationMs: number;
+  outcome: 'ok' | 'failure' | 'neutral';
+}
+
+/** What the activities work with; the composition root brings it. */
+export interface ActivityDependencies {
+  router: Pick<Router, 'route' | 'stillGood' | 'pickInstance'>;
+  world: () => World;
+  adapters: ReadonlyMap<Adapter['protocol'], Adapter>;
+  recordCall: (sample: CallSample) => void;
+  tokens: ReachTokens;
+  /** `adapter.protocol_timeout_ms` */
+  protocolTimeoutMs: number;
+  maxResponseBytes: number;
+  /** In [0, 1); injected for tests. */
+  random: () => number;
+}
+
+/** Finds one version of an agent in the registry's view. */
+export function findAgent(world: World, name: string, version: string): AgentVersion | undefined {
+  return world.agents.find((agent) => agent.name === name && agent.version === version);
+}

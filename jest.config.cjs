@@ -1,0 +1,22 @@
+/** Packages that ship ES modules only and so must be transformed for jest's CommonJS runtime. */
+const esmOnly = ['jose', 'uuid', 'p-limit'];
+
+/** @type {import('jest').Config} */
+module.exports = {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/src', '<rootDir>/workflows', '<rootDir>/activities', '<rootDir>/test', '<rootDir>/examples', '<rootDir>/bench'],
+  testMatch: ['**/*.test.ts'],
+  transform: {
+    '^.+\\.[mc]?[tj]s$': [
+      '@swc/jest',
+      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' }, sourceMaps: 'inline' },
+    ],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`, '/dist/'],
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  reporters: ['default', '<rootDir>/test/support/totals-reporter.cjs'],
+  maxWorkers: 2,
+  testTimeout: 60000,
+  forceExit: false,
+};

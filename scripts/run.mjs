@@ -1,0 +1,27 @@
+// npm run demo | start | test | bench: prepares what is missing, then runs the thing.
+import { bootstrap, ROOT, RUN_ENGINES, TEST_ENGINES } from './bootstrap.mjs';
+import { runChild } from './lib/run-child.mjs';
+import { paint } from './lib/terminal.mjs';
+
+const COMMANDS = {
+  demo: { program: ['dist/examples/ticket-desk/demo.js'], engines: RUN_ENGINES },
+  start: { program: ['dist/src/cli/main.js', 'dev', '--with-examples'], engines: RUN_ENGINES },
+  test: { program: ['node_modules/jest/bin/jest.js'], engines: TEST_ENGINES },
+  bench: { program: ['dist/bench/main.js'], engines: RUN_ENGINES },
+};
+
+const [name, ...args] = process.argv.slice(2);
+const command = Object.hasOwn(COMMANDS, name ?? '') ? COMMANDS[name] : undefined;
+
+if (!command) {
+  process.stderr.write(`usage: node scripts/run.mjs ${Object.keys(COMMANDS).join('|')} [arguments]\n`);
+  process.exitCode = 2;
+} else {
+  try {
+    await bootstrap({ engines: command.engines });
+    process.exitCode = await runChild([...command.program, ...args], { cwd: ROOT });
+  } catch (error) {
+    process.stderr.write(`${paint.red('✗')} ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Descriptor, Endpoint } from '../protocol/descriptor';
+import type { AgentCall, InstanceState, JsonObject } from '../protocol/shapes';
+
+/** Where and how to call: one instance of one agent's version. */
+export interface AdapterTarget {
+  descriptor: Descriptor;
+  instance: InstanceState;
+}
+
+/** What surrounds one call: limits, credentials scoped to it, and how it is stopped. */
+export interface AdapterContext {
+  /** Aborted on cancellation of the reach or shutdown; the adapter stops at once. */
+  signal: AbortSignal;
+  /** Total time for this attempt, ms, from connecting to the last byte. */
+  budgetMs: number;
+  /** Largest answer accepted, bytes. */
+  maxResponseBytes: number;
+  /** W3C trace context for the agent. */
+  traceparent: string;
+  /** Lets the agent deliver a late result for this attempt, and nothing else. */
+  reachToken: string;
+}
+
+/** What an agent said. A failure is thrown as a ReachError whose `received` says how far the request got. */
+export type AdapterAnswer = { kind: 'answer'; output: JsonObject } | { kind: 'accepted' };
+
+/**
+ * Speaks one agent protocol (R37). Adapters translate and classify; they never retry, never choose an
+ * instance and never validate against the ability's schemas.
+ */
+export interface Adapter {
+  readonly protocol: Endpoint['protocol'];
+  /** @throws ReachError with a code of the adapter's own wire table */
+  invoke(call: AgentCall, target: AdapterTarget, context: AdapterContext): Promise<AdapterAnswer>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,152 @@
+import { request, type Dispatcher } from 'undici';
+import { assertUrlAllowed, type EgressPolicy } from '../../policy/egress';
+import { parseRetryAfterMs, type FailedAttempt } from '../../policy/retry';
+import { ReachError } from '../../protocol/reach-error';
+import { parseJsonStrict } from '../../protocol/strict-json';
+import type { AgentCall, JsonObject } from '../../protocol/shapes';
+import type { Adapter, AdapterAnswer, AdapterContext, AdapterTarget } from '../adapter';
+import { codeForStatus, networkFailure } from './wire-codes';
+
+/** What the HTTP adapter needs from its surroundings. */
+export interface HttpAdapterOptions {
+  dispatcher: Dispatcher;
+  egress: EgressPolicy;
+  /** Reads a token from the environment by name (`auth.token_env`); undefined when it is not set or not allowed. */
+  readToken: (name: string) => string | undefined;
+  /** Counts a request beside the dispatcher's new connections, so that reuse shows (R39). */
+  onRequest?: (origin: string) => void;
+  /** Wall clock for HTTP dates in `Retry-After`. */
+  now?: () => Date;
+}
+
+/** Speaks plain HTTP to push agents: one POST, one JSON answer, no retries, no redirects. */
+export class HttpAdapter implements Adapter {
+  readonly protocol = 'http' as const;
+
+  constructor(private readonly options: HttpAdapterOptions) {}
+
+  async invoke(call: AgentCall, target: AdapterTarget, context: AdapterContext): Promise<AdapterAnswer> {
+    const url = assertUrlAllowed(target.instance.host ?? '', this.options.egress, `agent ${target.descriptor.name}`);
+    const headers = this.headers(call, target, context);
+    const deadline = AbortSignal.timeout(context.budgetMs);
+    const signal = AbortSignal.any([context.signal, deadline]);
+    this.options.onRequest?.(url.origin);
+    try {
+      const response = await request(url, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(call),
+        dispatcher: this.options.dispatcher,
+        signal,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+      const body = await readCapped(response, context.maxResponseBytes);
+      return this.read(response, body);
+    } catch (caught) {
+      throw this.classify(caught, { deadline, context, target });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.options.dispatcher.close();
+  }
+
+  private headers(call: AgentCall, target: AdapterTarget, context: AdapterContext): Record<string, string> {
+    return {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      traceparent: context.traceparent,
+      'idempotency-key': headerSafe(call.idempotency_key),
+      'x-reach-id': call.reach_id,
+      'x-reach-deadline-ms': String(call.deadline_ms),
+      'x-reach-token': context.reachToken,
+      ...(call.bypass && { 'x-reach-bypass': '1' }),
+      ...this.authorization(target),
+    };
+  }
+
+  private authorization(target: AdapterTarget): Record<string, string> {
+    const { auth, name } = target.descriptor;
+    if (auth.type !== 'static_token') return {};
+    const token = this.options.readToken(auth.token_env);
+    if (token) return { authorization: `Bearer ${token}` };
+    throw new ReachError(
+      'agent_auth_unconfigured',
+      `Agent ${name} needs the token in ${auth.token_env}, which is not set here; set it for the worker and allow it in security.token_env_allow`,
+      { received: 'no' },
+    );
+  }
+
+  private read(response: Dispatcher.ResponseData, body: Buffer): AdapterAnswer {
+    const { statusCode } = response;
+    if (statusCode !== 200 && statusCode !== 202) throw this.refusal(response, body);
+    let parsed;
+    try {
+      parsed = parseJsonStrict(body);
+    } catch (caught) {
+      const deep = ReachError.from(caught).code === 'input_too_deep';
+      const why = caught instanceof ReachError ? caught.message : 'not JSON';
+      throw new ReachError(deep ? 'response_schema_mismatch' : 'agent_protocol_error', `The agent answered ${statusCode} with a body that cannot be read: ${why}`, { received: 'yes' });
+    }
+    if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
+      throw new ReachError('agent_protocol_error', 'The agent answered with JSON that is not an object', { received: 'yes' });
+    }
+    if (statusCode === 200) return { kind: 'answer', output: parsed as JsonObject };
+    if (parsed.accepted === true) return { kind: 'accepted' };
+    throw new ReachError('agent_protocol_error', 'The agent answered 202 without {"accepted": true}', { received: 'yes' });
+  }
+
+  private refusal(response: Dispatcher.ResponseData, body: Buffer): ReachError {
+    const code = codeForStatus(response.statusCode);
+    const header = response.headers['retry-after'];
+    const nowMs = (this.options.now?.() ?? new Date()).getTime();
+    return new ReachError(code, `The agent answered ${response.statusCode}${excerpt(body)}`, {
+      received: 'yes',
+      retryAfterMs: parseRetryAfterMs(Array.isArray(header) ? header[0] : header, nowMs),
+    });
+  }
+
+  private classify(caught: unknown, where: { deadline: AbortSignal; context: AdapterContext; target: AdapterTarget }): unknown {
+    if (caught instanceof ReachError) return caught;
+    if (where.context.signal.aborted) return caught;
+    const { name } = where.target.descriptor;
+    if (where.deadline.aborted) {
+      return new ReachError('agent_timeout', `Agent ${name} did not answer within ${where.context.budgetMs} ms; it may still have done the work`, { received: 'unknown', cause: caught });
+    }
+    const { code, received, says } = networkFailure(errorCode(caught));
+    return new ReachError(code, `Agent ${name} ${says}`, { received: received satisfies FailedAttempt['received'], cause: caught });
+  }
+}
+
+/** A key as a header value; keys beyond printable ASCII are percent-encoded there (the body carries them as they are). */
+function headerSafe(key: string): string {
+  return /^[\x20-\x7e]+$/.test(key) ? key : encodeURIComponent(key);
+}
+
+/** Reads a body up to `maxBytes`; the connection is dropped as soon as one byte more arrives. */
+async function readCapped(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response.body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      response.body.destroy();
+      throw new ReachError('agent_response_too_large', `The agent's answer is over ${maxBytes} bytes`, { received: 'yes', extra: { details: { limit_bytes: maxBytes } } });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** The first 200 characters of an error body, printable only, for people reading the dead letter. */
+function excerpt(body: Buffer): string {
+  const text = body.subarray(0, 800).toString('utf8').replace(/[^\P{C}]+/gu, ' ').trim().slice(0, 200);
+  return text ? `: ${text}` : '';
+}
+
+function errorCode(caught: unknown): string | undefined {
+  const error = caught as { code?: unknown; cause?: { code?: unknown } };
+  const code = error?.code ?? error?.cause?.code;
+  return typeof code === 'string' ? code : undefined;
+}

@@ -1,0 +1,63 @@
+import { parseDocument } from 'yaml';
+import { ReachError } from '../protocol/reach-error';
+import { assertPlainJson } from '../protocol/strict-json';
+import { fieldErrors } from '../protocol/validation';
+import { configSchema, type Config } from './schema';
+
+/** Environment variables that override single settings; everything else is in the file. */
+const ENVIRONMENT: Record<string, readonly [string, string]> = {
+  AGENT_REACH_PORT: ['server', 'port'],
+  AGENT_REACH_HOST: ['server', 'host'],
+  TEMPORAL_ADDRESS: ['temporal', 'address'],
+  TEMPORAL_NAMESPACE: ['temporal', 'namespace'],
+  AGENT_REACH_ETCD: ['registry', 'etcd'],
+  AGENT_REACH_EMBEDDINGS_URL: ['embeddings', 'url'],
+  AGENT_REACH_LOG_LEVEL: ['logging', 'level'],
+};
+
+/** Where the configuration comes from: the text of `agent-reach.yaml`, the environment, and flags, weakest first. */
+export interface ConfigSources {
+  /** YAML; empty or absent means defaults. */
+  text?: string;
+  /** Named in errors. */
+  fileName?: string;
+  env?: Record<string, string | undefined>;
+  /** Settings from command-line flags, by section. */
+  overrides?: Record<string, Record<string, unknown>>;
+}
+
+/**
+ * Parses the configuration once, at the edge. Throws ReachError `invalid_request` that lists every finding
+ * with its JSON pointer, unknown keys with the nearest known one.
+ */
+export function loadConfig(sources: ConfigSources): Config {
+  const merged: Record<string, Record<string, unknown>> = structuredClone(readYaml(sources));
+  for (const [variable, [section, key]] of Object.entries(ENVIRONMENT)) {
+    const value = sources.env?.[variable];
+    if (value) merged[section] = { ...merged[section], [key]: fromText(key, value) };
+  }
+  for (const [section, values] of Object.entries(sources.overrides ?? {})) merged[section] = { ...merged[section], ...values };
+  const parsed = configSchema.safeParse(merged);
+  if (parsed.success) return parsed.data;
+  const errors = fieldErrors(parsed.error, merged);
+  const list = errors.map(({ pointer, message, fix }) => `  ${pointer || '/'} ${message}${fix ? ` (${fix})` : ''}`).join('\n');
+  throw new ReachError('invalid_request', `${sources.fileName ?? 'The configuration'} is not valid:\n${list}`, { errors });
+}
+
+function readYaml({ text, fileName }: ConfigSources): Record<string, Record<string, unknown>> {
+  if (!text?.trim()) return {};
+  const document = parseDocument(text, { uniqueKeys: true });
+  const [error] = document.errors;
+  if (error) throw new ReachError('invalid_request', `${fileName ?? 'The configuration'} is not valid YAML: ${error.message}`);
+  const value: unknown = document.toJS({ maxAliasCount: 20 });
+  assertPlainJson(value);
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new ReachError('invalid_request', `${fileName ?? 'The configuration'} must be a map of sections such as server: and registry:`);
+  }
+  return value as Record<string, Record<string, unknown>>;
+}
+
+function fromText(key: string, value: string): unknown {
+  if (key === 'port') return Number(value);
+  return key === 'etcd' ? value.split(',').map((host) => host.trim()) : value;
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+
+/** `15s`, `250ms`, `2m`, `1h`, or a number of milliseconds. */
+const duration = z.union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h)$/, 'a duration such as 250ms, 15s or 2m')]).transform((value) => {
+  if (typeof value === 'number') return value;
+  const unit = /[a-z]+$/.exec(value)?.[0] as keyof typeof UNIT_MS;
+  return Math.round(Number.parseFloat(value) * UNIT_MS[unit]);
+});
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+const share = z.number().min(0).max(1);
+const port = z.number().int().min(0).max(65_535);
+const strategy = z.enum(['score_based', 'round_robin', 'random']);
+const factor = z.enum(['semantic_similarity', 'latency_score', 'reliability_score']);
+
+/** Weights of a score: none negative, and at least one above zero, or every candidate would score the same. */
+const weights = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject(shape).refine((value) => Object.values(value as Record<string, number>).some((weight) => weight > 0), {
+    message: 'at least one weight must be above 0',
+  });
+
+const rule = z.strictObject({
+  ability: z.string().optional(),
+  group: z.string().optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+  payload: z.strictObject({ pointer: z.string().startsWith('/'), equals: z.json() }).optional(),
+  agent: z.string().regex(/^[a-z0-9_-]{1,64}(#.+)?$/, 'an agent name, or name#version'),
+});
+
+const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never);
+
+/** The whole configuration, as written in `agent-reach.yaml`. Unknown keys are refused by name. */
+export const configSchema = z.strictObject({
+  server: section({
+    host: z.string().default('127.0.0.1'),
+    port: port.default(8080),
+    graceful_timeout: duration.default(15_000),
+    public_url: z.url().optional().meta({ description: 'How callers reach this gateway; used in links.' }),
+  }),
+  temporal: section({
+    address: z.string().default('127.0.0.1:7233'),
+    namespace: z.string().default('default'),
+    task_queue: z.string().min(1).default('agent-reach'),
+    api_key_env: z.string().optional(),
+    tls: z.boolean().default(false),
+    ui_url: z.url().optional(),
+    agents_address: z.string().optional().meta({ description: 'Address of Temporal told to agents that run as activity workers.' }),
+  }),
+  registry: section({
+    etcd: z.array(z.string()).min(1).default(['127.0.0.1:2379']),
+    key_prefix: z.string().startsWith('/').default('/agent-reach'),
+    refresh_interval: duration.default(10_000),
+    health_threshold: share.default(0.3),
+  }),
+  router: section({
+    default_strategy: strategy.default('score_based'),
+    fallback_strategy: strategy.default('round_robin'),
+    enabled_factors: z.array(factor).min(1).default(['semantic_similarity', 'latency_score', 'reliability_score']),
+    weights: weights({
+      semantic_similarity: share.default(0.6),
+      latency_score: share.default(0.2),
+      reliability_score: share.default(0.2),
+    }).prefault({}),
+    instance_weights: weights({ load: share.default(0.5), latency: share.default(0.3), reliability: share.default(0.2) }).prefault({}),
+    rules: z.array(rule).max(1000).default([]),
+  }),
+  embeddings: section({
+    url: z.url().optional().meta({ description: 'OpenAI-compatible base URL, such as http://127.0.0.1:8009/v1; without it routing by meaning is lexical.' }),
+    model: z.string().default('multilingual-e5-small'),
+    api_key_env: z.string().optional(),
+    timeout: duration.default(1_500),
+    cache_file: z.string().optional(),
+    input_type: z.enum(['query', 'none']).default('query'),
+  }),
+  adapter: section({
+    protocol_timeout_ms: z.number().int().min(1).max(86_400_000).default(5_000),
+    connections_per_agent: z.number().int().min(1).max(1024).default(64),
+  }),
+  security: section({
+    api_key_env: z.string().optional().meta({ description: 'Name of the variable that holds the API key; without it every caller on a loopback address is let in.' }),
+    reach_token_secret_env: z.string().optional().meta({ description: 'At least 32 bytes; without it the gateways share one they keep in etcd.' }),
+    token_env_allow: z.array(z.string()).default([]).meta({ description: 'Variables that descriptors may name as auth.token_env; a trailing * matches the rest.' }),
+    egress_allow: z.array(z.string()).default([]).meta({ description: 'CIDR ranges and host names that may be called although they are local or private.' }),
+  }),
+  logging: section({
+    level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  }),
+});
+
+/** The typed, validated configuration with defaults applied; durations are milliseconds. */
+export type Config = z.infer<typeof configSchema>;

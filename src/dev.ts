@@ -1,0 +1,136 @@
+/**
+ * Composition root of `agent-reach dev`: engines, gateway with worker, and on request the example agents, in one
+ * process tree. Nothing outlives it.
+ * Usage: node dev.js [--port N] [--data-dir DIR] [--with-examples] [--config FILE]
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { parse, stringify } from 'yaml';
+import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes';
+import { embeddingsSupported, progressReporter, startEmbeddings, startEtcd, startTemporal, type RunningEngine } from './engines';
+import { runRoot, STOP_WITH_PARENT } from './root';
+
+interface DevOptions {
+  port: string;
+  dataDir: string;
+  examples: boolean;
+  configFile: string | undefined;
+}
+
+function readArguments(): DevOptions {
+  const { values } = parseArgs({
+    strict: true,
+    options: {
+      port: { type: 'string', default: '8080' },
+      'data-dir': { type: 'string', default: '.agent-reach' },
+      'with-examples': { type: 'boolean', default: false },
+      config: { type: 'string' },
+    },
+  });
+  return { port: values.port, dataDir: resolve(values['data-dir']), examples: values['with-examples'], configFile: values.config };
+}
+
+async function start(): Promise<() => Promise<void>> {
+  const options = readArguments();
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const engines = await startEngines(options.dataDir);
+  const children: ChildProcess[] = [];
+  const stop = async () => {
+    for (const child of children.toReversed()) await end(child);
+    await Promise.all(engines.map((engine) => engine.stop()));
+  };
+  try {
+    const configFile = writeConfig(options, engines);
+    const gateway = runNode(join(__dirname, 'gateway.js'), ['--config', configFile, '--port', options.port], children);
+    const url = await readyUrl(gateway);
+    if (options.examples) await startExamples(url, children);
+    report(url, engines, configFile);
+    gateway.once('exit', () => {
+      process.stderr.write('dev: the gateway has ended; stopping everything\n');
+      stop().finally(() => process.exit(1));
+    });
+    return stop;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startEngines(dataDir: string): Promise<RunningEngine[]> {
+  const onProgress = progressReporter();
+  const temporal = await startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES, onProgress });
+  const etcd = await startEtcd({ dataDir: join(dataDir, 'etcd'), onProgress });
+  const { supported, reason } = embeddingsSupported();
+  if (supported) return [temporal, etcd, await startEmbeddings({ onProgress })];
+  process.stderr.write(`dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`);
+  return [temporal, etcd];
+}
+
+/** The operator's file, if any, with the addresses of the embedded engines filled in; kept for `agent-reach worker --config`. */
+function writeConfig({ dataDir, configFile }: DevOptions, engines: RunningEngine[]): string {
+  const own = (configFile ? parse(readFileSync(configFile, 'utf8')) : {}) as Record<string, Record<string, unknown>> | null;
+  const [temporal, etcd, embeddings] = engines;
+  const merged = {
+    ...own,
+    temporal: { ...own?.temporal, address: temporal?.address, agents_address: temporal?.address, ui_url: temporal?.uiUrl },
+    registry: { ...own?.registry, etcd: [etcd?.address] },
+    embeddings: { cache_file: join(dataDir, 'vectors.bin'), ...(embeddings && { url: embeddings.address }), ...own?.embeddings },
+    security: { ...own?.security, egress_allow: ['127.0.0.0/8', '::1/128', ...((own?.security?.egress_allow as string[] | undefined) ?? [])] },
+    logging: { level: 'warn', ...own?.logging },
+  };
+  const file = join(dataDir, 'agent-reach.yaml');
+  writeFileSync(file, `# Written by agent-reach dev at each start.\n${stringify(merged)}`);
+  return file;
+}
+
+function runNode(script: string, args: string[], children: ChildProcess[]): ChildProcess {
+  const child = spawn(process.execPath, [script, ...args], {
+    // Own process group: Ctrl-C reaches us only, and we stop them in order. Our death closes their standard input.
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+    env: { ...process.env, [STOP_WITH_PARENT]: '1' },
+  });
+  children.push(child);
+  return child;
+}
+
+/** The URL that a gateway announces as `ready URL` on a line of its own. */
+function readyUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolveUrl, reject) => {
+    let seen = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      seen += chunk.toString('utf8');
+      const url = /^ready (\S+)$/m.exec(seen)?.[1];
+      if (url) resolveUrl(url);
+    });
+    child.once('exit', (code) => reject(new Error(`the gateway ended with code ${code} before it was ready; its message is above`)));
+  });
+}
+
+async function startExamples(url: string, children: ChildProcess[]): Promise<void> {
+  const script = resolve(__dirname, '../examples/ticket-desk/agents.js');
+  const agents = runNode(script, ['--gateway', url], children);
+  await new Promise<void>((resolveReady, reject) => {
+    agents.stdout?.once('data', () => resolveReady());
+    agents.once('exit', (code) => reject(new Error(`the example agents ended with code ${code}; their message is above`)));
+  });
+}
+
+function report(url: string, [temporal]: RunningEngine[], configFile: string): void {
+  const lines = [`API docs      ${url}/docs`, `Temporal UI   ${temporal?.uiUrl}`, `config        ${configFile}`, `ready ${url}`];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** Ends a child in order, and for good if it does not. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise<void>((resolveExit) => child.once('exit', () => resolveExit()));
+  child.kill('SIGTERM');
+  const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await exited;
+  clearTimeout(patience);
+}
+
+runRoot('dev', start);

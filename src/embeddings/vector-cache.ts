@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { VectorFile, type StoredVector } from './vector-file';
+
+export interface VectorCacheOptions {
+  /** Vectors differ by model (and by its settings), so the key has them. */
+  model: string;
+  /** Append-only file under the data dir; without it vectors live in memory only. */
+  file?: string;
+  /** Vectors in memory, the least recently used go first. Default 20,000. */
+  maxEntries?: number;
+  /** Size of the file, bytes. Default 128 MiB. */
+  maxFileBytes?: number;
+}
+
+/** Vectors by the SHA-256 of model and text: in memory, and on disk so that a restart need not compute them again. */
+export class VectorCache {
+  private readonly entries = new Map<string, Float32Array>();
+  private readonly model: string;
+  private readonly maxEntries: number;
+  private readonly file: VectorFile | null;
+  private loading: Promise<void> | null = null;
+
+  constructor({ model, file, maxEntries = 20_000, maxFileBytes = 128 * 1_048_576 }: VectorCacheOptions) {
+    this.model = model;
+    this.maxEntries = maxEntries;
+    this.file = file === undefined ? null : new VectorFile(file, maxFileBytes);
+  }
+
+  /** Reads the file once; a file that cannot be read counts as empty, for a cache must not stop anybody. */
+  load(): Promise<void> {
+    this.loading ??= this.readFile();
+    return this.loading;
+  }
+
+  get(text: string): Float32Array | undefined {
+    const hash = this.hashOf(text);
+    const vector = this.entries.get(hash);
+    if (vector) this.remember(hash, vector);
+    return vector;
+  }
+
+  /** Keeps the vectors; the file is written behind, and its failure is no failure of the caller's. */
+  set(texts: readonly string[], vectors: readonly Float32Array[]): void {
+    const records = texts.map((text, i) => ({ hash: this.hashOf(text), vector: vectors[i]! }));
+    for (const { hash, vector } of records) this.remember(hash, vector);
+    this.file?.append(records, () => this.newestFirst()).catch(() => undefined);
+  }
+
+  /** Waits for what is still being written. */
+  async close(): Promise<void> {
+    await this.file?.close();
+  }
+
+  private async readFile(): Promise<void> {
+    const records = await (this.file?.load() ?? Promise.resolve([])).catch(() => []);
+    for (const { hash, vector } of records) this.remember(hash, vector);
+  }
+
+  private remember(hash: string, vector: Float32Array): void {
+    this.entries.delete(hash);
+    this.entries.set(hash, vector);
+    if (this.entries.size > this.maxEntries) this.entries.delete(this.entries.keys().next().value!);
+  }
+
+  private newestFirst(): StoredVector[] {
+    return [...this.entries].reverse().map(([hash, vector]) => ({ hash, vector }));
+  }
+
+  private hashOf(text: string): string {
+    return createHash('sha256').update(`${this.model}\u0000${text}`).digest('hex');
+  }
+}

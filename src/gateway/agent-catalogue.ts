@@ -1,0 +1,124 @@
+import type { Descriptor } from '../protocol/descriptor';
+import { closestNames } from '../protocol/nearest';
+import { ReachError } from '../protocol/reach-error';
+import type { InstanceState } from '../protocol/shapes';
+import { compareVersionsDescending } from '../protocol/versions';
+import type { AbilityStats, AgentVersion, World } from '../protocol/world';
+
+/** Everything known about one agent (api: Agent). */
+export interface AgentBody {
+  name: string;
+  versions: { version: string; descriptor: Descriptor; registered_at: string }[];
+  instances: InstanceState[];
+  abilities: { name: string; agent_version: string; description: string; stats: AbilityStats | null }[];
+  stats: { p50_ms: number | null; p95_ms: number | null; p99_ms: number | null; failure_rate: number | null; in_flight: number; queue_depth: number | null; requests: number };
+  status: InstanceState['status'];
+}
+
+/** One ability of the catalogue and who offers it. */
+export interface AbilityBody {
+  name: string;
+  description: string;
+  agents: { agent_name: string; agent_version: string; status: InstanceState['status']; description: string }[];
+}
+
+/** Reads agents and abilities out of the registry's view. */
+export class AgentCatalogue {
+  constructor(private readonly world: () => World) {}
+
+  agents(): AgentBody[] {
+    return [...groupByName(this.world().agents).entries()].map(([name, versions]) => this.body(name, versions));
+  }
+
+  /** @throws ReachError `agent_not_found` with the nearest names */
+  agent(name: string): AgentBody {
+    const versions = this.world().agents.filter((agent) => agent.name === name);
+    if (versions.length === 0) throw this.unknownAgent(name);
+    return this.body(name, versions);
+  }
+
+  unknownAgent(name: string): ReachError {
+    const closest = closestNames(name, new Set(this.world().agents.map((agent) => agent.name)), 3);
+    return new ReachError('agent_not_found', `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest)}`, {
+      diagnosis: { reason: 'agent_unknown', message: 'No agent was registered under this name', closest },
+    });
+  }
+
+  abilities(): AbilityBody[] {
+    const byName = new Map<string, AbilityBody>();
+    for (const agent of this.world().agents) {
+      for (const { name, description } of agent.descriptor.capabilities) {
+        const ability = byName.get(name) ?? { name, description, agents: [] };
+        ability.agents.push({ agent_name: agent.name, agent_version: agent.version, status: overallStatus(agent.instances), description });
+        byName.set(name, ability);
+      }
+    }
+    return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** @throws ReachError `ability_not_found` with the nearest names */
+  ability(name: string): AbilityBody {
+    const all = this.abilities();
+    const found = all.find((ability) => ability.name === name);
+    if (found) return found;
+    const closest = closestNames(name, all.map((ability) => ability.name), 3);
+    throw new ReachError('ability_not_found', `Nobody offers ${JSON.stringify(name.slice(0, 200))}${hint(closest)}`, {
+      diagnosis: { reason: 'name_mismatch', message: 'No ability has exactly this name', closest },
+    });
+  }
+
+  private body(name: string, versions: AgentVersion[]): AgentBody {
+    const sorted = versions.toSorted((a, b) => compareVersionsDescending(a.version, b.version));
+    const { stats } = this.world();
+    const abilities = sorted.flatMap((agent) =>
+      agent.descriptor.capabilities.map((capability) => ({
+        name: capability.name,
+        agent_version: agent.version,
+        description: capability.description,
+        stats: stats.ability(name, agent.version, capability.name),
+      })),
+    );
+    const instances = sorted.flatMap((agent) => agent.instances);
+    return {
+      name,
+      versions: sorted.map(({ version, descriptor, registered_at }) => ({ version, descriptor, registered_at })),
+      instances,
+      abilities,
+      stats: summarise(abilities.flatMap((ability) => ability.stats ?? [])),
+      status: overallStatus(instances),
+    };
+  }
+}
+
+function groupByName(agents: readonly AgentVersion[]): Map<string, AgentVersion[]> {
+  const groups = new Map<string, AgentVersion[]>();
+  for (const agent of agents) groups.set(agent.name, [...(groups.get(agent.name) ?? []), agent]);
+  return groups;
+}
+
+/** An agent is as ready as its readiest instance. */
+function overallStatus(instances: readonly InstanceState[]): InstanceState['status'] {
+  const order = ['ready', 'busy', 'draining', 'unavailable'] as const;
+  return order.find((status) => instances.some((instance) => instance.status === status)) ?? 'unavailable';
+}
+
+/** Totals over an agent's abilities; percentiles of the busiest ability stand for the agent, since they do not add up. */
+function summarise(stats: AbilityStats[]): AgentBody['stats'] {
+  const requests = stats.reduce((sum, one) => sum + one.requests, 0);
+  const failures = stats.reduce((sum, one) => sum + one.failures, 0);
+  const busiest = stats.reduce<AbilityStats | null>((best, one) => (!best || one.requests > best.requests ? one : best), null);
+  return {
+    p50_ms: busiest?.p50_ms ?? null,
+    p95_ms: busiest?.p95_ms ?? null,
+    p99_ms: busiest?.p99_ms ?? null,
+    failure_rate: requests === 0 ? null : failures / requests,
+    in_flight: stats.reduce((sum, one) => sum + one.in_flight, 0),
+    queue_depth: null,
+    requests,
+  };
+}
+
+function hint(closest: { name: string; why: string }[]): string {
+  const [nearest] = closest;
+  return nearest ? `; did you mean ${JSON.stringify(nearest.name)} (${nearest.why})?` : '; GET /v1/abilities lists what there is';
+}

@@ -1,0 +1,66 @@
+import type { Descriptor } from '../protocol/descriptor';
+import { assertUrlAllowed, type EgressPolicy } from '../policy/egress';
+import { isTokenEnvAllowed } from '../policy/token-env';
+import { ReachError } from '../protocol/reach-error';
+import { agentTaskQueue } from '../protocol/worker-wire';
+import type { HeartbeatRequest, Registration, RegistrationRequest, Registry, RegistryView } from '../registry';
+
+/** What the registrar works with. */
+export interface AgentRegistrarOptions {
+  registry: Registry;
+  view: RegistryView;
+  egress: EgressPolicy;
+  /** Names of variables that descriptors may use as `auth.token_env`; a trailing `*` matches the rest. */
+  tokenEnvAllow: readonly string[];
+  /** Where agents that run as activity workers find Temporal; null when they must know it themselves. */
+  workerEngine: { address: string; namespace: string } | null;
+}
+
+/** What an instance is answered; `worker` only for agents that pull from Temporal. */
+export type RegistrationAnswer = Registration & { worker?: { address: string; namespace: string; task_queue: string } };
+
+/** Registers agents and instances: the rim's own rules (addresses, tokens) before the registry's. */
+export class AgentRegistrar {
+  constructor(private readonly options: AgentRegistrarOptions) {}
+
+  /** @throws ReachError `callback_url_forbidden`, `token_env_forbidden`, `version_exists`, `name_collision` */
+  register(descriptor: Descriptor, flags: { replace: boolean; dryRun: boolean }) {
+    this.assertAddresses(descriptor);
+    this.assertTokenEnv(descriptor);
+    return this.options.registry.registerDescriptor(descriptor, flags);
+  }
+
+  remove(name: string): Promise<boolean> {
+    return this.options.registry.deleteAgent(name);
+  }
+
+  async registerInstance(name: string, instanceId: string, request: RegistrationRequest): Promise<RegistrationAnswer> {
+    if (request.host) assertUrlAllowed(request.host, this.options.egress, `instance ${instanceId}`);
+    const registration = await this.options.registry.registerInstance(name, instanceId, request);
+    const agent = this.options.view.agent(name).find(({ version }) => version === request.version);
+    const { workerEngine } = this.options;
+    if (!workerEngine || agent?.descriptor.endpoint?.protocol !== 'worker') return registration;
+    const { version, endpoint } = agent.descriptor;
+    return { ...registration, worker: { ...workerEngine, task_queue: agentTaskQueue({ name, version, taskQueue: endpoint.task_queue }) } };
+  }
+
+  heartbeat(name: string, instanceId: string, request: HeartbeatRequest) {
+    return this.options.registry.heartbeat(name, instanceId, request);
+  }
+
+  async deregister(name: string, instanceId: string, epoch: string): Promise<void> {
+    await this.options.registry.deregister(name, instanceId, epoch);
+  }
+
+  private assertAddresses({ name, endpoint }: Descriptor): void {
+    if (endpoint?.protocol !== 'http' || endpoint.address === undefined) return;
+    for (const address of [endpoint.address].flat()) assertUrlAllowed(address, this.options.egress, `agent ${name}`);
+  }
+
+  private assertTokenEnv({ auth }: Descriptor): void {
+    if (auth.type !== 'static_token' || isTokenEnvAllowed(auth.token_env, this.options.tokenEnvAllow)) return;
+    throw new ReachError('token_env_forbidden', `The variable ${auth.token_env} may not be used as a token here; the operator can allow it with security.token_env_allow`, {
+      errors: [{ pointer: '/auth/token_env', message: 'is not allowed', fix: 'ask the operator to add it to security.token_env_allow' }],
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import express, { type Express, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import type { Logger } from 'pino';
+import { MAX_PAYLOAD_BYTES } from '../protocol/limits';
+import { ReachError } from '../protocol/reach-error';
+import type { HttpMetrics } from '../telemetry/http-metrics';
+import { authenticate } from './authentication';
+import { errorHandler, sendProblem, unmatched } from './problems';
+import type { Readiness } from './readiness';
+import { agentRoutes, type AgentRouteDependencies } from './routes/agents';
+import { discoveryRoutes, type DiscoveryDependencies } from './routes/discovery';
+import { operationsRoutes, type OperationsDependencies } from './routes/operations';
+import { reachRoutes, type ReachRouteDependencies } from './routes/reaches';
+
+/** The envelope around the largest payload needs some room of its own. */
+const MAX_BODY_BYTES = MAX_PAYLOAD_BYTES + 65_536;
+
+/** Everything the HTTP surface is made of. */
+export interface AppDependencies extends ReachRouteDependencies, AgentRouteDependencies, DiscoveryDependencies, OperationsDependencies {
+  logger: Logger;
+  /** null: no key is configured and the gateway listens on loopback only. */
+  apiKey: string | null;
+  httpMetrics: HttpMetrics;
+  readiness: Readiness;
+}
+
+/** The gateway's Express application: authenticate → parse → call → respond. */
+export function createApp(deps: AppDependencies): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  app.use(deps.httpMetrics.middleware);
+  app.use(operationsRoutes(deps));
+  app.use('/v1', helmet(), refuseWhileDraining(deps.readiness), authenticate(deps.apiKey), express.raw({ type: () => true, limit: MAX_BODY_BYTES }));
+  app.use('/v1/reaches', reachRoutes(deps));
+  app.use('/v1/agents', agentRoutes(deps));
+  app.use('/v1', discoveryRoutes(deps));
+  app.use(unmatched);
+  app.use(errorHandler(deps.logger));
+  return app;
+}
+
+/** A draining gateway answers what it has accepted and takes nothing new; reads go on. */
+function refuseWhileDraining(readiness: Readiness): RequestHandler {
+  return (request, response, next) => {
+    if (!readiness.draining || request.method === 'GET') return next();
+    response.setHeader('Connection', 'close');
+    sendProblem(response, new ReachError('engine_unavailable', 'This gateway is shutting down; try again, another one will answer', { retryAfterMs: 1_000 }));
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Small translations between Express and the rooms behind it: bodies, headers, and who is asking.
+ */
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { DEFAULT_WAIT_MS, MAX_WAIT_SEC } from '../protocol/limits';
+import { parseContentType, type BodyFormat } from '../protocol/media-type';
+import { ReachError } from '../protocol/reach-error';
+import type { Json } from '../protocol/shapes';
+import { parseJsonStrict } from '../protocol/strict-json';
+
+/** Who is asking, as authentication found; and the request's id and trace. */
+export interface RequestIdentity {
+  principal: string;
+  tenant: string;
+}
+
+/** Set by the authentication middleware; absent only where a route is public. */
+export function identityOf(response: Response): RequestIdentity {
+  const identity = response.locals.identity as RequestIdentity | undefined;
+  if (!identity) throw new ReachError('unauthorized', 'The request was not authenticated');
+  return identity;
+}
+
+/** An async handler whose rejection reaches the error middleware (Express 5 does so; this names the shape). */
+export function handle(run: (request: Request, response: Response) => Promise<void>): RequestHandler {
+  return (request: Request, response: Response, next: NextFunction) => {
+    run(request, response).catch(next);
+  };
+}
+
+/** The raw body with its format. @throws ReachError 415 for anything but the accepted formats in UTF-8 */
+export function bodyText(request: Request, accepted: readonly BodyFormat[] = ['json']): { text: Uint8Array; format: BodyFormat } {
+  const { format } = parseContentType(request.headers['content-type'], accepted);
+  const body: unknown = request.body;
+  return { text: Buffer.isBuffer(body) ? body : new Uint8Array(), format };
+}
+
+/** The body as strict JSON (R2 traps: duplicate keys, depth, exact numbers, UTF-8). */
+export function jsonBody(request: Request): Json {
+  return parseJsonStrict(bodyText(request).text);
+}
+
+/** A single header's value; a repeated header counts as its first. */
+export function header(request: Request, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** A path parameter. */
+export function param(request: Request, name: string): string {
+  const value = request.params[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * How long the caller holds the connection (RFC 7240): `Prefer: wait=N` seconds, `respond-async` for not at
+ * all; preferences that cannot be read are ignored, as the RFC asks. Result in ms.
+ */
+export function preferredWaitMs(request: Request, timeoutMs: number, mode: 'sync' | 'async'): number {
+  const preferences = (header(request, 'prefer') ?? '').toLowerCase().split(/[,;]/).map((part) => part.trim());
+  if (preferences.includes('respond-async')) return 0;
+  const wait = preferences.map((part) => /^wait\s*=\s*"?(\d{1,6})"?$/.exec(part)?.[1]).find((seconds) => seconds !== undefined);
+  if (wait !== undefined) return Math.min(Number(wait), MAX_WAIT_SEC) * 1_000;
+  return mode === 'async' ? 0 : Math.min(timeoutMs, DEFAULT_WAIT_MS);
+}
+
+/** `?wait=N` of a long poll as ms. @throws ReachError 400 unless it is whole seconds from 0 to 60 */
+export function queryWaitMs(request: Request): number {
+  const raw = request.query.wait;
+  if (raw === undefined) return 0;
+  if (typeof raw === 'string' && /^\d{1,2}$/.test(raw) && Number(raw) <= MAX_WAIT_SEC) return Number(raw) * 1_000;
+  throw new ReachError('invalid_request', `The wait must be whole seconds from 0 to ${MAX_WAIT_SEC}`, {
+    errors: [{ pointer: '/wait', message: `must be whole seconds from 0 to ${MAX_WAIT_SEC}`, fix: 'ask again to wait longer' }],
+  });
+}

@@ -1,0 +1,48 @@
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
+import { ERROR_TABLE } from '../protocol/error-codes';
+import { ReachError, type Problem } from '../protocol/reach-error';
+
+/** Sends a problem document (RFC 9457) with the status of its code. */
+export function sendProblem(response: Response, error: ReachError): void {
+  const problem: Problem = error.toProblem();
+  const { retryAfterMs } = error.options;
+  if (retryAfterMs !== undefined) response.setHeader('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))));
+  if (problem.reach_id) response.setHeader('X-Reach-Id', problem.reach_id);
+  response.locals.code = error.code;
+  response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem));
+}
+
+/** Everything that no route took. */
+export const unmatched: RequestHandler = (request, response) => {
+  sendProblem(response, new ReachError('not_found', `There is nothing at ${request.method} ${request.path.slice(0, 200)}; GET /docs lists what there is`));
+};
+
+/** The one place where errors become answers. Causes and stacks go to the log only. */
+export function errorHandler(logger: Logger): ErrorRequestHandler {
+  return (caught, request, response, next) => {
+    const error = fromExpress(caught) ?? ReachError.from(caught);
+    const { class: errorClass } = ERROR_TABLE[error.code];
+    const facts = { code: error.code, method: request.method, err: error.cause ?? (error.code === 'internal' ? error : undefined) };
+    if (errorClass === 'platform') logger.error(facts, error.message);
+    else logger.debug(facts, error.message);
+    if (response.headersSent) return next(error);
+    sendProblem(response, error);
+  };
+}
+
+/** What Express and its body reader throw, in our words. */
+function fromExpress(caught: unknown): ReachError | null {
+  const error = caught as { type?: string; status?: number; limit?: number };
+  switch (error?.type) {
+    case 'entity.too.large':
+      return new ReachError('payload_too_large', `The body is over the limit of ${error.limit} bytes`, { extra: { details: { limit_bytes: error.limit } } });
+    case 'encoding.unsupported':
+      return new ReachError('unsupported_media_type', 'The content encoding is not supported; send the body as it is or gzipped');
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new ReachError('invalid_request', 'The body ended before its announced length');
+    default:
+      return error?.status === 400 ? new ReachError('invalid_request', 'The request cannot be read; check the path and its encoding') : null;
+  }
+}

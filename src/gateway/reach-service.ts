@@ -1,0 +1,251 @@
+import {
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  type Client,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
+import type { Envelope, EnvelopeInput } from '../protocol/envelope';
+import { ReachError } from '../protocol/reach-error';
+import { capabilityOf, routedTarget } from '../protocol/routed-target';
+import type { Receipt } from '../protocol/shapes';
+import { completeEnvelope, fingerprint, reachIdOf } from '../protocol/validation';
+import type { World } from '../protocol/world';
+import type { Router, RouteRequest } from '../routing';
+import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type ReachInput, type ReachMemo, type Routed } from '../../workflows/messages';
+import type { ReachReader } from './reach-reader';
+import { resultBody } from './reach-view';
+import { ENGINE_TIMEOUT_MS, fromTemporal } from './temporal-errors';
+
+/** What the service works with. */
+export interface ReachServiceOptions {
+  client: Client;
+  reader: ReachReader;
+  router: Pick<Router, 'route' | 'stillGood'>;
+  world: () => World;
+  tenant: string;
+  taskQueue: string;
+  protocolTimeoutMs: number;
+  newMessageId: () => string;
+}
+
+/** One request to reach somebody. `waitMs` 0 means: receipt at once. */
+export interface ReachCall {
+  input: EnvelopeInput;
+  principal: string;
+  waitMs: number;
+  /** 32 hex digits of the caller's W3C trace, or a new one. */
+  traceId: string;
+}
+
+/** What the caller is answered. */
+export type ReachAnswer = { httpStatus: 200 | 202; reachId: string; body: unknown };
+
+/** Slack for lost workflow tasks before the server ends a run whose own deadline never came to be checked. */
+const RUN_TIMEOUT_SLACK_MS = 10_000;
+
+interface Plan {
+  id: string;
+  envelope: Envelope;
+  routed: Routed;
+  digest: string;
+}
+
+/** Accepts reaches: routes once, starts the durable workflow, and waits as long as the caller wishes. */
+export class ReachService {
+  constructor(private readonly options: ReachServiceOptions) {}
+
+  /** @throws ReachError: refusals create no workflow; failures of a reach that was waited for carry its problem */
+  async accept(call: ReachCall): Promise<ReachAnswer> {
+    const envelope = this.complete(call);
+    const id = reachIdOf(envelope, this.options.tenant);
+    const digest = fingerprint(envelope);
+    let routed: Routed;
+    try {
+      routed = await this.route(envelope);
+    } catch (refusal) {
+      return this.replayInsteadOf(refusal, { id, digest, call, keyed: envelope.key_origin !== 'message' });
+    }
+    const plan = { id, envelope, routed, digest };
+    return call.waitMs > 0 ? this.startAndWait(plan, call) : this.startAsync(plan, call);
+  }
+
+  private complete({ input, principal }: ReachCall): Envelope {
+    const keyed = input.idempotency_key === undefined && input.ability !== undefined;
+    const capability = keyed ? this.keyedCapability(input.ability ?? '') : undefined;
+    return completeEnvelope(input, { capability, principal, newMessageId: this.options.newMessageId });
+  }
+
+  /** The first version (by name) that offers the ability and says where its key is: the same for every request. */
+  private keyedCapability(ability: string) {
+    for (const { descriptor } of this.options.world().agents) {
+      const capability = capabilityOf(descriptor, ability);
+      if (capability?.idempotency_from) return capability;
+    }
+    return undefined;
+  }
+
+  private async route(envelope: Envelope): Promise<Routed> {
+    const request = routeRequest(envelope);
+    const decision = await this.options.router.route(request);
+    const { agent_name, agent_version, ability } = decision.chosen;
+    const agent = this.options.world().agents.find(({ name, version }) => name === agent_name && version === agent_version);
+    if (!agent) throw new ReachError('no_ready_instance', `${agent_name} was removed a moment ago`, { retryAfterMs: 1_000 });
+    return {
+      decision,
+      target: routedTarget(agent.descriptor, ability, this.options.protocolTimeoutMs),
+      ready: envelope.mode === 'sync' || this.options.router.stillGood(decision, request),
+    };
+  }
+
+  /** A refusal creates nothing and uses up no key; but a key that was used before still answers with its outcome. */
+  private async replayInsteadOf(refusal: unknown, repeat: { id: string; digest: string; call: ReachCall; keyed: boolean }): Promise<ReachAnswer> {
+    if (!repeat.keyed) throw refusal;
+    const known = await this.options.reader.exists(repeat.id).catch(() => false);
+    if (!known) throw refusal;
+    return this.follow(repeat.id, repeat.digest, repeat.call.waitMs);
+  }
+
+  private async startAndWait(plan: Plan, call: ReachCall): Promise<ReachAnswer> {
+    const { client, reader } = this.options;
+    const acceptedAt = new Date();
+    try {
+      await client.connection.withDeadline(deadline(), () =>
+        client.workflow.start(REACH_WORKFLOW, { ...this.startOptions(plan, call, true), workflowIdConflictPolicy: 'FAIL', requestEagerStart: true }),
+      );
+    } catch (caught) {
+      if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan.id, plan.digest, call.waitMs);
+      throw unclearStart(caught);
+    }
+    const end = await reader.waitForEnd(plan.id, Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS));
+    if (!end) return { httpStatus: 202, reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId, replayed: false }) };
+    if (end.status !== 'completed') throw ReachError.fromProblem(end.problem);
+    const memo = { message_id: plan.envelope.message_id, trace_id: call.traceId };
+    return { httpStatus: 200, reachId: plan.id, body: resultBody(plan.id, memo, { output: end.output, replayed: false }) };
+  }
+
+  private async startAsync(plan: Plan, call: ReachCall): Promise<ReachAnswer> {
+    const { client } = this.options;
+    const acceptedAt = new Date();
+    const startWorkflowOperation = new WithStartWorkflowOperation(REACH_WORKFLOW, {
+      ...this.startOptions(plan, call, false),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    try {
+      const acceptance = await client.connection.withDeadline(deadline(), () =>
+        client.workflow.executeUpdateWithStart(acceptedUpdate, { updateId: ACCEPTED_UPDATE_ID, startWorkflowOperation }),
+      );
+      if (acceptance.fingerprint !== plan.digest) throw keyReused();
+      const replayed = acceptance.request_id !== plan.routed.decision.decision_id;
+      const receipt = this.receipt(plan, { acceptedAt, traceId: call.traceId, replayed });
+      const { stage, agent_name, agent_version, route_reason, decision_id } = acceptance;
+      return { httpStatus: 202, reachId: plan.id, body: { ...receipt, stage, agent_name, agent_version, route_reason, decision_id } };
+    } catch (caught) {
+      // The reach may be over already: a repeat of its key, or one that ended before the update was answered.
+      const known = caught instanceof ReachError || !(await this.options.reader.exists(plan.id).catch(() => false));
+      if (known) throw unclearStart(caught);
+      return this.follow(plan.id, plan.digest, 0);
+    }
+  }
+
+  /** The key was used before: same body → that reach's outcome or receipt, other body → refused. */
+  private async follow(id: string, digest: string, waitMs: number): Promise<ReachAnswer> {
+    const { reader } = this.options;
+    const memo = await reader.memo(id);
+    if (memo.fingerprint !== digest) throw keyReused();
+    const view = await reader.view(id, waitMs);
+    if ('error' in view && view.error) throw ReachError.fromProblem({ ...view.error, reach_id: id });
+    return { httpStatus: view.status === 'completed' ? 200 : 202, reachId: id, body: { ...view, replayed: true } };
+  }
+
+  private startOptions(plan: Plan, call: ReachCall, callerWaits: boolean) {
+    const { envelope, routed, digest, id } = plan;
+    const { chosen, decision_id, route_reason } = routed.decision;
+    const memo: ReachMemo = {
+      fingerprint: digest,
+      message_id: envelope.message_id,
+      ability: chosen.ability,
+      source_agent: envelope.source_agent,
+      timeout_ms: envelope.timeout_ms,
+      trace_id: call.traceId,
+      decision_id,
+      agent_name: chosen.agent_name,
+      agent_version: chosen.agent_version,
+      route_reason,
+    };
+    const input: ReachInput = { tenant: this.options.tenant, envelope, routed, caller_waits: callerWaits, trace_id: call.traceId, fingerprint: digest };
+    return {
+      workflowId: id,
+      taskQueue: this.options.taskQueue,
+      args: [input],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      workflowRunTimeout: envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS,
+      workflowTaskTimeout: 5_000,
+      memo,
+      searchAttributes: {
+        ReachAbility: [chosen.ability],
+        ReachAgent: [chosen.agent_name],
+        ReachVersion: [chosen.agent_version],
+        ReachSource: [envelope.source_agent],
+      },
+      staticSummary: `${chosen.ability} → ${chosen.agent_name} (${chosen.score.toFixed(3)})`.slice(0, 200),
+      staticDetails: details(plan),
+    } satisfies WorkflowStartOptions;
+  }
+
+  private receipt({ id, envelope, routed: { decision } }: Plan, facts: { acceptedAt: Date; traceId: string; replayed: boolean }): Receipt {
+    const { chosen, route_reason, decision_id } = decision;
+    return {
+      reach_id: id,
+      message_id: envelope.message_id,
+      status: 'accepted',
+      stage: 'routed',
+      agent_name: chosen.agent_name,
+      agent_version: chosen.agent_version,
+      route_reason,
+      decision_id,
+      accepted_at: facts.acceptedAt.toISOString(),
+      expires_in_ms: envelope.timeout_ms,
+      replayed: facts.replayed,
+      trace_id: facts.traceId,
+      links: this.options.reader.links(id),
+    };
+  }
+}
+
+/** The part of an envelope that routing reads. */
+export function routeRequest(envelope: Pick<Envelope, 'payload' | 'type' | 'group' | 'mode' | 'metadata'> & Partial<Envelope>): RouteRequest {
+  const { ability, target_agent, payload, type, version, group, mode, metadata } = envelope;
+  return { ability, target_agent, payload: payload as RouteRequest['payload'], type, version, group, mode, metadata };
+}
+
+/** What the Temporal Web UI shows on top of a reach, in Markdown. */
+function details({ envelope, routed: { decision } }: Plan): string {
+  const rows = decision.candidates.slice(0, 5).map((candidate) => `- ${candidate.agent_name}@${candidate.agent_version}: ${candidate.score.toFixed(3)}`);
+  const lines = [`**${escapeMarkdown(decision.route_reason)}**`, '', ...rows, '', `budget ${envelope.timeout_ms} ms, ${envelope.delivery_semantics}`];
+  return lines.join('\n').slice(0, 2_000);
+}
+
+function escapeMarkdown(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>|]/g, '\\$&');
+}
+
+function deadline(): Date {
+  const limit = new Date();
+  limit.setMilliseconds(limit.getMilliseconds() + ENGINE_TIMEOUT_MS);
+  return limit;
+}
+
+function keyReused(): ReachError {
+  return new ReachError('idempotency_key_reused', 'This idempotency key was used with another body; use a new key for a new request');
+}
+
+/** A start that may or may not have reached the server: only the same key makes trying again safe. */
+function unclearStart(caught: unknown): ReachError {
+  const error = fromTemporal(caught, 'start the reach');
+  if (error.code !== 'engine_unavailable') return error;
+  return new ReachError('engine_unavailable', 'Temporal did not confirm the start: the reach may have been accepted; try again with the same idempotency key', {
+    retryAfterMs: 1_000,
+    cause: caught,
+  });
+}
+

@@ -1,0 +1,55 @@
+import { Router } from 'express';
+import { z } from 'zod';
+import { MAX_SEARCH_BYTES } from '../../protocol/limits';
+import { ReachError } from '../../protocol/reach-error';
+import { completeEnvelope, parseEnvelope, validate } from '../../protocol/validation';
+import type { Router as AgentRouter } from '../../routing';
+import type { AgentCatalogue } from '../agent-catalogue';
+import { handle, identityOf, jsonBody, param } from '../http';
+import { routeRequest } from '../reach-service';
+
+const searchSchema = z.strictObject({
+  query: z.string().refine((text) => text.trim() !== '', 'must not be blank'),
+  limit: z.number().int().min(1).max(100).default(10),
+});
+
+/** What the routes of discovery call. */
+export interface DiscoveryDependencies {
+  catalogue: AgentCatalogue;
+  router: Pick<AgentRouter, 'explain' | 'searchAbilities'>;
+}
+
+/** `/v1/abilities` (the catalogue and the search by meaning) and `/v1/route` (who would get an envelope, and why). */
+export function discoveryRoutes({ catalogue, router: agents }: DiscoveryDependencies): Router {
+  const router = Router();
+
+  router.get('/abilities', (_request, response) => {
+    response.json({ items: catalogue.abilities() });
+  });
+
+  router.get('/abilities/:name', (request, response) => {
+    response.json(catalogue.ability(param(request, 'name')));
+  });
+
+  router.post(
+    '/abilities\\:search',
+    handle(async (request, response) => {
+      const { query, limit } = validate(searchSchema, jsonBody(request));
+      if (Buffer.byteLength(query) > MAX_SEARCH_BYTES) {
+        throw new ReachError('payload_too_large', `The query has over ${MAX_SEARCH_BYTES} bytes; search for the gist of it`);
+      }
+      response.json({ results: await agents.searchAbilities(query, limit) });
+    }),
+  );
+
+  router.post(
+    '/route',
+    handle(async (request, response) => {
+      const input = parseEnvelope(jsonBody(request));
+      const envelope = completeEnvelope(input, { principal: identityOf(response).principal, newMessageId: () => 'dry-run' });
+      response.json(await agents.explain(routeRequest(envelope)));
+    }),
+  );
+
+  return router;
+}

@@ -1,0 +1,38 @@
+import { isGrpcDeadlineError, isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { ReachError } from '../protocol/reach-error';
+
+/** How long one request to Temporal may take before the engine counts as unavailable, ms. */
+export const ENGINE_TIMEOUT_MS = 5_000;
+
+/** gRPC codes that mean that the server, not the request, is at fault (https://grpc.io/docs/guides/status-codes). */
+const ENGINE_DOWN = new Set([1, 2, 4, 8, 13, 14]);
+const INVALID_ARGUMENT = 3;
+
+/** True when a wait simply ended: its deadline passed, nothing failed. */
+export const isWaitOver = isGrpcDeadlineError;
+
+/**
+ * Turns what the Temporal client throws into our codes; anything unknown stays `internal`.
+ *
+ * @param what for people: what was being done
+ */
+export function fromTemporal(caught: unknown, what: string): ReachError {
+  if (caught instanceof ReachError) return caught;
+  if (caught instanceof WorkflowNotFoundError) return notFound();
+  const cause = caught instanceof ServiceError ? caught.cause : caught;
+  if (isGrpcServiceError(cause)) {
+    if (ENGINE_DOWN.has(cause.code)) return engineDown(what, caught);
+    if (cause.code === INVALID_ARGUMENT) return new ReachError('invalid_request', `Temporal refused the request to ${what}`, { cause: caught });
+  }
+  if (caught instanceof Error && /connect|transport|closed/i.test(caught.message)) return engineDown(what, caught);
+  return new ReachError('internal', 'An unexpected error; the log has it under this request id', { cause: caught });
+}
+
+function engineDown(what: string, cause: unknown): ReachError {
+  return new ReachError('engine_unavailable', `Temporal cannot be reached to ${what}; try again`, { retryAfterMs: 1_000, cause });
+}
+
+/** The one answer for ids that do not exist and ids of other tenants. */
+export function notFound(): ReachError {
+  return new ReachError('not_found', 'There is no reach with this id; it may have passed its retention');
+}

@@ -1,0 +1,192 @@
+/**
+ * What the gateway and the worker have in common, built from one Config: the view of the registry, the router,
+ * the adapters and the connection to Temporal. The composition roots (gateway.ts, worker.ts) put it to use.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { NativeConnection, Runtime, Worker, DefaultLogger, type WorkerOptions } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { Registry as MetricsRegistry } from 'prom-client';
+import { createActivities } from '../activities/create-activities';
+import type { ActivityDependencies, CallSample } from '../activities/dependencies';
+import { createDispatcher, HttpAdapter, type Adapter } from './adapters';
+import type { Config } from './config';
+import { createEmbedder, LexicalMatcher } from './embeddings';
+import { parseEgressAllow, type EgressPolicy } from './policy/egress';
+import { isTokenEnvAllowed } from './policy/token-env';
+import { DEFAULT_TENANT, MAX_PAYLOAD_BYTES } from './protocol/limits';
+import { ReachTokens } from './protocol/reach-token';
+import { createEtcd, HealthProber, Registry, RegistryView, sharedSecret, StatsHub } from './registry';
+import { Router, SemanticMatcher, type Matcher } from './routing';
+import { createAgentMetrics, observeRegistry } from './telemetry/metrics';
+
+/** The parts that every process of the platform runs. */
+export interface Platform {
+  config: Config;
+  logger: Logger;
+  registry: Registry;
+  view: RegistryView;
+  stats: StatsHub;
+  router: Router;
+  tokens: ReachTokens;
+  egress: EgressPolicy;
+  connection: NativeConnection;
+  activities: ActivityDependencies;
+  close(): Promise<void>;
+}
+
+/** Connects to the engines and builds the parts. Throws what is missing, with what to do about it. */
+export async function createPlatform(config: Config, logger: Logger, metrics: MetricsRegistry): Promise<Platform> {
+  quietTemporal(config.logging.level);
+  const egress = parseEgressAllow(config.security.egress_allow);
+  const etcd = createEtcd({ hosts: config.registry.etcd });
+  const base = { etcd, keyPrefix: config.registry.key_prefix, tenant: DEFAULT_TENANT, logger };
+  const registry = new Registry(base);
+  const stats = new StatsHub(base);
+  const view = new RegistryView({ ...base, refreshIntervalMs: config.registry.refresh_interval, stats: stats.lookup() });
+  const agentMetrics = createAgentMetrics(metrics);
+  const dispatcher = createDispatcher({
+    egress,
+    connectionsPerOrigin: config.adapter.connections_per_agent,
+    onConnect: agentMetrics.connectionOpened,
+  });
+  const prober = new HealthProber({ ...base, view, dispatcher, egress });
+  await stats.start();
+  await view.start();
+  await prober.start();
+  observeRegistry(metrics, () => ({ ...view.staleness(), agents: view.world().agents.length }));
+
+  const embedder = embedderOf(config);
+  const matcher = matcherOf(config, embedder);
+  const router = new Router({ world: () => view.world(), matcher, config: routerConfig(config) });
+  const stopWarming = keepWarm(router, view, logger);
+  const tokens = new ReachTokens(await reachSecret(config, base));
+  const connection = await connectTemporal(config);
+  const http = new HttpAdapter({ dispatcher, egress, readToken: readTokenOf(config), onRequest: agentMetrics.requestSent });
+  const recordCall = (sample: CallSample) => stats.record(sample);
+
+  return {
+    config,
+    logger,
+    registry,
+    view,
+    stats,
+    router,
+    tokens,
+    egress,
+    connection,
+    activities: {
+      router,
+      world: () => view.world(),
+      adapters: new Map<Adapter['protocol'], Adapter>([['http', http]]),
+      recordCall,
+      tokens,
+      protocolTimeoutMs: config.adapter.protocol_timeout_ms,
+      maxResponseBytes: MAX_PAYLOAD_BYTES,
+      random: Math.random,
+    },
+    async close() {
+      stopWarming();
+      await prober.stop();
+      await stats.stop();
+      await view.stop();
+      registry.close();
+      await http.close();
+      await connection.close();
+      await embedder?.close();
+      etcd.close();
+    },
+  };
+}
+
+/** Creates the worker that runs reaches and their activities. */
+export async function createWorker(platform: Platform): Promise<Worker> {
+  const { config, connection } = platform;
+  return Worker.create({
+    connection,
+    namespace: config.temporal.namespace,
+    taskQueue: config.temporal.task_queue,
+    ...workflowSource(),
+    activities: createActivities(platform.activities),
+    shutdownGraceTime: config.server.graceful_timeout,
+    shutdownForceTime: config.server.graceful_timeout + 5_000,
+    stickyQueueScheduleToStartTimeout: '2s',
+  });
+}
+
+/** The prebuilt bundle where there is one (compiled), else the sources, bundled at start (tests). */
+function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const bundle = resolve(__dirname, '../workflow-bundle.js');
+  return existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: require.resolve('../workflows') };
+}
+
+let runtimeInstalled = false;
+
+/** The SDK's own logger writes to stderr at our level; installed once per process. */
+function quietTemporal(level: Config['logging']['level']): void {
+  if (runtimeInstalled) return;
+  runtimeInstalled = true;
+  const verbose = level === 'trace' || level === 'debug';
+  Runtime.install({ logger: new DefaultLogger(verbose ? 'INFO' : 'WARN'), shutdownSignals: [] });
+}
+
+async function connectTemporal({ temporal }: Config): Promise<NativeConnection> {
+  const apiKey = temporal.api_key_env === undefined ? undefined : process.env[temporal.api_key_env];
+  try {
+    return await NativeConnection.connect({ address: temporal.address, tls: temporal.tls, ...(apiKey && { apiKey }) });
+  } catch (cause) {
+    throw new Error(`Temporal does not answer at ${temporal.address}; start it or set temporal.address (agent-reach dev brings its own)`, { cause });
+  }
+}
+
+function embedderOf({ embeddings }: Config) {
+  if (!embeddings.url) return null;
+  const apiKey = embeddings.api_key_env === undefined ? undefined : process.env[embeddings.api_key_env];
+  return createEmbedder({
+    url: embeddings.url,
+    model: embeddings.model,
+    timeoutMs: embeddings.timeout,
+    ...(apiKey && { apiKey }),
+    ...(embeddings.cache_file && { cacheFile: embeddings.cache_file }),
+    ...(embeddings.input_type === 'query' && { inputType: 'query' as const }),
+  });
+}
+
+function matcherOf({ embeddings }: Config, embedder: ReturnType<typeof embedderOf>): Matcher {
+  const fallback = new LexicalMatcher();
+  return embedder ? new SemanticMatcher({ embedder, fallback, patienceMs: embeddings.timeout }) : fallback;
+}
+
+/** Computes the vectors of new descriptors as they appear, so that no request waits for them. Heartbeats change nothing. */
+function keepWarm(router: Router, view: RegistryView, logger: Logger): () => void {
+  let known: readonly unknown[] = [];
+  const warm = () => {
+    const descriptors = view.world().agents.map(({ descriptor }) => descriptor);
+    if (descriptors.length === known.length && descriptors.every((descriptor, index) => descriptor === known[index])) return;
+    known = descriptors;
+    router.warm().catch((err: unknown) => logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now'));
+  };
+  warm();
+  return view.onChange(warm);
+}
+
+function routerConfig({ router }: Config) {
+  return {
+    defaultStrategy: router.default_strategy,
+    fallbackStrategy: router.fallback_strategy,
+    enabledFactors: router.enabled_factors,
+    weights: router.weights,
+    instanceWeights: router.instance_weights,
+    rules: router.rules,
+  };
+}
+
+function readTokenOf({ security }: Config): (name: string) => string | undefined {
+  return (name) => (isTokenEnvAllowed(name, security.token_env_allow) ? process.env[name] : undefined);
+}
+
+async function reachSecret({ security }: Config, base: Parameters<typeof sharedSecret>[0]): Promise<Uint8Array> {
+  const configured = security.reach_token_secret_env === undefined ? undefined : process.env[security.reach_token_secret_env];
+  return configured ? Buffer.from(configured) : sharedSecret(base, 'reach-token', () => randomBytes(32));
+}

@@ -1,0 +1,74 @@
+/**
+ * Which addresses may be called (security rows 3–5): one validator for endpoints, health checks and
+ * callbacks. Private, loopback, link-local, CGNAT, NAT64, mapped and other special ranges are refused unless
+ * the operator's configuration allows them; a request can never widen it.
+ */
+import ipaddr from 'ipaddr.js';
+import { ReachError } from '../protocol/reach-error';
+
+/** Parsed form of `security.egress_allow`: CIDR ranges and exact host names. */
+export interface EgressPolicy {
+  ranges: [ipaddr.IPv4 | ipaddr.IPv6, number][];
+  hosts: ReadonlySet<string>;
+}
+
+/** Parses `security.egress_allow`. Throws RangeError quoting the entry that is neither CIDR, address nor host name. */
+export function parseEgressAllow(entries: readonly string[]): EgressPolicy {
+  const ranges: EgressPolicy['ranges'] = [];
+  const hosts = new Set<string>();
+  for (const entry of entries) {
+    if (entry.includes('/')) ranges.push(parseCidr(entry));
+    else if (ipaddr.isValid(entry)) ranges.push([ipaddr.parse(entry), ipaddr.parse(entry).kind() === 'ipv4' ? 32 : 128]);
+    else if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(entry)) hosts.add(entry.toLowerCase());
+    else throw new RangeError(`egress_allow entry '${entry}' is neither a CIDR range, an address nor a host name`);
+  }
+  return { ranges, hosts };
+}
+
+function parseCidr(entry: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  try {
+    return ipaddr.parseCIDR(entry);
+  } catch {
+    throw new RangeError(`egress_allow entry '${entry}' is not a CIDR range such as 10.0.0.0/8`);
+  }
+}
+
+/** True when a resolved address may be connected to. Mapped and NAT64 forms are judged by the address they carry. */
+export function isAddressAllowed(address: string, policy: EgressPolicy): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = unwrap(ipaddr.parse(address));
+  if (policy.ranges.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits))) return true;
+  return parsed.range() === 'unicast';
+}
+
+function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
+  if (address.kind() === 'ipv4') return address;
+  const v6 = address as ipaddr.IPv6;
+  if (v6.isIPv4MappedAddress()) return v6.toIPv4Address();
+  if (v6.range() === 'rfc6052') return new ipaddr.IPv4(v6.toByteArray().slice(12));
+  return v6;
+}
+
+/**
+ * Checks a URL as written, before anything is resolved: http or https only, no credentials, literal
+ * addresses in any spelling (the URL parser has normalised them). Host names are judged when they resolve,
+ * by {@link isAddressAllowed}, unless they are plainly local.
+ *
+ * @throws ReachError `callback_url_forbidden`
+ */
+export function assertUrlAllowed(url: string, policy: EgressPolicy, what: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsed) throw forbidden(what, 'is not a URL such as https://agent.example/invoke');
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') throw forbidden(what, 'must be http or https');
+  if (parsed.username || parsed.password) throw forbidden(what, 'must not carry credentials; use the auth section');
+  const host = parsed.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+  if (policy.hosts.has(host)) return parsed;
+  const local = host === 'localhost' || host.endsWith('.localhost');
+  const refused = local ? !isAddressAllowed('127.0.0.1', policy) : ipaddr.isValid(host) && !isAddressAllowed(host, policy);
+  if (refused) throw forbidden(what, 'points to a local or private address; the operator can allow it with security.egress_allow');
+  return parsed;
+}
+
+function forbidden(what: string, why: string): ReachError {
+  return new ReachError('callback_url_forbidden', `The address of ${what} ${why}`);
+}

@@ -1,0 +1,181 @@
+/** Schemas of what the registry and the router show: agents, instances, abilities, decisions. See result.ts on their role. */
+import { z } from 'zod';
+import { descriptorSchema } from './descriptor';
+import { MAX_SEARCH_BYTES } from './limits';
+import { diagnosisSchema, errorCodeSchema, fieldErrorSchema } from './result';
+
+const timestamp = z.string().meta({ format: 'date-time' });
+const share = z.number().min(0).max(1);
+const percentile = z.number().min(0).nullable();
+
+/** A descriptor as people write it; registered under this name in the OpenAPI document. */
+export const descriptorDocument = descriptorSchema.meta({ id: 'Descriptor' });
+
+const instanceStatus = z.enum(['ready', 'busy', 'draining', 'unavailable', 'expired']);
+
+export const instanceSchema = z
+  .object({
+    instance_id: z.string(),
+    host: z.string().nullable(),
+    version: z.string(),
+    status: instanceStatus,
+    status_reason: z.string(),
+    since: timestamp,
+    load: z.number().min(0),
+    in_flight: z.number().int().min(0),
+    max_concurrency: z.number().int().nullable(),
+    lease_remaining_sec: z.number().optional(),
+    last_heartbeat: timestamp.optional(),
+    health: z.enum(['unknown', 'passing', 'failing']),
+    source: z.enum(['static', 'lease']),
+  })
+  .meta({ id: 'Instance' });
+
+export const abilityStatsSchema = z
+  .object({
+    requests: z.number().int().min(0),
+    failures: z.number().int().min(0),
+    p50_ms: percentile,
+    p95_ms: percentile,
+    p99_ms: percentile,
+    in_flight: z.number().int().min(0),
+  })
+  .meta({ id: 'AbilityStats' });
+
+/** `GET /v1/agents/{name}`: everything known. */
+export const agentSchema = z
+  .object({
+    name: z.string(),
+    versions: z.array(z.object({ version: z.string(), descriptor: descriptorDocument, registered_at: timestamp })),
+    instances: z.array(instanceSchema),
+    abilities: z.array(
+      z.object({
+        name: z.string(),
+        agent_version: z.string(),
+        description: z.string(),
+        stats: abilityStatsSchema.nullable(),
+      }),
+    ),
+    stats: z.object({
+      p50_ms: percentile,
+      p95_ms: percentile,
+      p99_ms: percentile,
+      failure_rate: share.nullable(),
+      in_flight: z.number().int(),
+      queue_depth: z.number().int().nullable(),
+      requests: z.number().int(),
+    }),
+    status: instanceStatus,
+  })
+  .meta({ id: 'Agent' });
+
+/** The answer to registering a descriptor. */
+export const agentRegistrationSchema = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    outcome: z.string().meta({ description: 'Whether anything changed.', example: 'created' }),
+    dry_run: z.boolean(),
+    registered_at: timestamp,
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'AgentRegistration' });
+
+/** One ability of the catalogue and who offers it. */
+export const abilitySchema = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    agents: z.array(
+      z.object({
+        agent_name: z.string(),
+        agent_version: z.string(),
+        status: instanceStatus,
+        description: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'Ability' });
+
+/** `POST /v1/abilities:search`. */
+export const abilitySearchSchema = z
+  .strictObject({
+    query: z
+      .string()
+      .refine((text) => text.trim() !== '', 'must not be blank')
+      .meta({ description: `At most ${MAX_SEARCH_BYTES} bytes.`, example: '我的退款什么时候到账' }),
+    limit: z.number().int().min(1).max(100).default(10),
+  })
+  .meta({ id: 'AbilitySearch' });
+
+export const abilityHitSchema = z
+  .object({ ability: z.string(), agent_name: z.string(), agent_version: z.string(), score: share, confidence: share })
+  .meta({ id: 'AbilityHit' });
+
+export const candidateSchema = z
+  .object({
+    agent_name: z.string(),
+    agent_version: z.string(),
+    ability: z.string(),
+    score: z.number(),
+    cosine: z
+      .number()
+      .nullable()
+      .meta({ description: 'Raw similarity before calibration; null when no text was compared.' }),
+    factors: z.object({ semantic_similarity: share, latency_score: share, reliability_score: share }),
+    instances: z.array(z.object({ instance_id: z.string(), weight: z.number() })),
+  })
+  .meta({ id: 'Candidate' });
+
+export const exclusionSchema = z
+  .object({ agent_name: z.string(), agent_version: z.string(), reason: z.string() })
+  .meta({ id: 'Exclusion' });
+
+const strategy = z.enum(['score_based', 'round_robin', 'random', 'rule', 'direct']);
+
+const decided = {
+  decision_id: z.string(),
+  ability: z.string(),
+  confidence: share,
+  explored: z.boolean(),
+  candidates: z.array(candidateSchema),
+  excluded: z.array(exclusionSchema),
+  excluded_count: z.number().int().min(0),
+  route_reason: z.string(),
+};
+
+/** The record of one routing decision (R23). */
+export const decisionSchema = z
+  .object({
+    ...decided,
+    at: timestamp,
+    reach_id: z.string().optional(),
+    version: z.string().optional(),
+    group: z.string(),
+    strategy,
+    chosen: z.object({
+      agent_name: z.string(),
+      agent_version: z.string(),
+      ability: z.string(),
+      instance: z.string().optional(),
+      score: z.number(),
+    }),
+  })
+  .meta({ id: 'Decision' });
+
+/** `POST /v1/route`: who would get an envelope, and why; nothing is sent. */
+export const routeExplanationSchema = z
+  .object({
+    ...decided,
+    agent_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null when nobody fits; then `code` and `diagnosis` say why.' }),
+    agent_version: z.string().nullable(),
+    strategy: strategy.nullable(),
+    weights: z.object({ semantic_similarity: share, latency_score: share, reliability_score: share }),
+    code: errorCodeSchema.optional(),
+    diagnosis: diagnosisSchema.optional(),
+    errors: z.array(fieldErrorSchema).optional(),
+  })
+  .meta({ id: 'RouteExplanation' });

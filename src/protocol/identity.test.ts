@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import type { Envelope } from './envelope';
+import { canonicalJson, fingerprint, reachId, reachIdOf, reachIdOfMessage } from './identity';
+import type { Json } from './shapes';
+
+const envelope: Envelope = {
+  ability: 'refund',
+  payload: { b: 1, a: { d: [1, 2], c: null } },
+  type: 'task',
+  mode: 'sync',
+  delivery_semantics: 'at_least_once',
+  group: 'default',
+  max_total_retries: 10,
+  metadata: {},
+  timeout_ms: 10_000,
+  idempotency_key: 'k1',
+  key_origin: 'caller',
+  source_agent: 'alice',
+  message_id: 'm1',
+};
+
+describe('reachId', () => {
+  it('is short, safe in URLs, and stable over releases', () => {
+    expect(reachId({ tenant: 'default', target: 'refund', key: 'k1' })).toBe('r-iyoo55kfjdzxxfmo4jzeie7cuj4rkqst');
+    expect(reachId({ tenant: 'a', target: '退款 /#?', key: '🧾' })).toMatch(/^r-[a-z2-7]{32}$/);
+  });
+
+  it('keeps delimiters apart (W04)', () => {
+    expect(reachId({ tenant: 'a:b', target: 't', key: 'c' })).not.toBe(
+      reachId({ tenant: 'a', target: 't', key: 'b:c' }),
+    );
+    expect(reachId({ tenant: 'a', target: '1:b', key: 'c' })).not.toBe(
+      reachId({ tenant: 'a', target: '1', key: 'b:c' }),
+    );
+  });
+
+  it('is injective over its parts (property)', () => {
+    const part = fc.stringMatching(/^[a:1]{0,4}$/);
+    const parts = fc.record({ tenant: part, target: part, key: part });
+    fc.assert(
+      fc.property(parts, parts, (a, b) => {
+        expect(reachId(a) === reachId(b)).toBe(canonicalJson(a) === canonicalJson(b));
+        expect(reachIdOfMessage({ tenant: a.tenant, source: a.target, messageId: a.key })).not.toBe(reachId(a));
+      }),
+    );
+  });
+
+  it('follows the key, or source and message id where there was none', () => {
+    expect(reachIdOf({ ...envelope, message_id: 'm2', source_agent: 'bob' }, 't')).toBe(reachIdOf(envelope, 't'));
+    expect(reachIdOf({ ...envelope, ability: 'other' }, 't')).not.toBe(reachIdOf(envelope, 't'));
+    expect(reachIdOf({ ...envelope, target_agent: 'x' }, 't')).not.toBe(reachIdOf(envelope, 't'));
+    expect(reachIdOf(envelope, 'u')).not.toBe(reachIdOf(envelope, 't'));
+    const unkeyed: Envelope = { ...envelope, key_origin: 'message', idempotency_key: 'm1' };
+    expect(reachIdOf({ ...unkeyed, source_agent: 'bob' }, 't')).not.toBe(reachIdOf(unkeyed, 't'));
+    expect(reachIdOf(unkeyed, 't')).toBe(reachIdOf(unkeyed, 't'));
+    expect(reachIdOf({ ...envelope, idempotency_key: 'm1' }, 't')).not.toBe(reachIdOf(unkeyed, 't'));
+  });
+});
+
+describe('fingerprint', () => {
+  it('ignores deadline, message id, key and key order', () => {
+    const other = {
+      ...envelope,
+      payload: { a: { c: null, d: [1, 2] }, b: 1 },
+      timeout_ms: 5,
+      message_id: 'm9',
+      idempotency_key: 'z',
+      key_origin: 'payload' as const,
+    };
+    expect(fingerprint(other)).toBe(fingerprint(envelope));
+  });
+
+  it.each<[string, Partial<Envelope>]>([
+    ['payload', { payload: { b: 1, a: { d: [2, 1], c: null } } }],
+    ['ability', { ability: 'x' }],
+    ['source', { source_agent: 'bob' }],
+    ['semantics', { delivery_semantics: 'at_most_once' }],
+    ['metadata', { metadata: { a: 'b' } }],
+    ['context', { context_id: 'c' }],
+  ])('sees another %s', (_, change) => {
+    expect(fingerprint({ ...envelope, ...change })).not.toBe(fingerprint(envelope));
+  });
+});
+
+describe('canonicalJson', () => {
+  it('does not depend on key order and loses nothing (property)', () => {
+    const shuffle = (value: Json): Json => {
+      if (value === null || typeof value !== 'object') return value;
+      if (Array.isArray(value)) return value.map(shuffle);
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([key, item]) => [key, shuffle(item)]),
+      );
+    };
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        fc.pre(!JSON.stringify(value).includes('__proto__'));
+        expect(canonicalJson(shuffle(value as Json))).toBe(canonicalJson(value as Json));
+        expect(JSON.parse(canonicalJson(value as Json))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it('writes -0 as 0 and leaves undefined members out', () => {
+    expect(canonicalJson({ b: -0, a: undefined } as unknown as Json)).toBe('{"b":0}');
+  });
+});

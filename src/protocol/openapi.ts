@@ -1,0 +1,97 @@
+/** The OpenAPI 3.1 document, generated from the schemas that validate. */
+import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from '@asteasolutions/zod-to-openapi';
+import { ERROR_TABLE, type ErrorCode } from './error-codes';
+import { OPERATIONS, type Body, type Operation } from './openapi-operations';
+import { problemSchema } from './result';
+
+type Responses = RouteConfig['responses'];
+type Content = NonNullable<NonNullable<NonNullable<RouteConfig['request']>['body']>['content']>;
+
+/** Codes that any operation under /v1 may answer. */
+const COMMON_PROBLEMS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'engine_unavailable', 'internal'];
+
+const TAGS = [
+  { name: 'reaches', description: 'Send requests to agents and follow them.' },
+  { name: 'agents', description: 'Register agents and instances.' },
+  { name: 'abilities', description: 'Find who can do what.' },
+  { name: 'operations', description: 'For those who run the gateway.' },
+];
+
+/** Builds the document. `version` is the release's. */
+export function buildOpenApi({ version }: { version: string }): object {
+  const registry = new OpenAPIRegistry();
+  registry.registerComponent('securitySchemes', 'apiKey', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The key of the installation; none is needed where none is configured (loopback only).',
+  });
+  for (const operation of OPERATIONS) registry.registerPath(toRoute(operation));
+  const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Agent-Reach',
+      version,
+      description: 'AI agents find each other by ability and get work done through each other, reliably.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    tags: TAGS,
+  });
+  const { webhooks: _none, ...rest } = document; // the generator adds an empty list
+  return rest;
+}
+
+function toRoute(operation: Operation): RouteConfig {
+  const { method, path, id, tag, summary, description, params, query, headers, body, answers } = operation;
+  const isPublic = tag === 'operations';
+  return {
+    method,
+    path,
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(!isPublic && { security: [{ apiKey: [] }, {}] }),
+    request: { params, query, headers, ...(body && { body: { required: true, content: contentOf(body) } }) },
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, toResponse(answer)])),
+      ...problemResponses(isPublic ? operation.problems : [...operation.problems, ...COMMON_PROBLEMS], answers),
+    },
+  };
+}
+
+function toResponse({ description, body, headers = {} }: Operation['answers'][number]): Responses[string] {
+  const named = Object.entries(headers).map(([name, text]) => [
+    name,
+    { description: text, schema: { type: 'string' as const } },
+  ]);
+  return {
+    description,
+    ...(body && { content: contentOf(body) }),
+    ...(named.length > 0 && { headers: Object.fromEntries(named) }),
+  };
+}
+
+function contentOf({ schema, mediaTypes = ['application/json'], examples }: Body): Content {
+  const named = examples && Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
+  return Object.fromEntries(mediaTypes.map((type) => [type, { schema, ...(named && { examples: named }) }]));
+}
+
+/** One response per status, saying which codes it stands for. */
+function problemResponses(codes: readonly ErrorCode[], answers: Operation['answers']): Responses {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set(codes)) {
+    const { status } = ERROR_TABLE[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const entries = [...byStatus].sort(([a], [b]) => a - b).filter(([status]) => !(status in answers));
+  return Object.fromEntries(
+    entries.map(([status, list]) => [
+      status,
+      {
+        description: list.map((code) => `\`${code}\`: ${ERROR_TABLE[code].title}`).join('\n\n'),
+        content: { 'application/problem+json': { schema: problemSchema } },
+        ...(status === 429 && { headers: { 'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } } } }),
+      },
+    ]),
+  ) as Responses;
+}

@@ -1,0 +1,54 @@
+import { jwtVerify, SignJWT } from 'jose';
+import { ReachError } from './reach-error';
+
+/** What a reach token stands for: this reach, this run, this attempt, until its end, and nothing else. */
+export interface ReachTokenClaims {
+  reachId: string;
+  runId: string;
+  attempt: number;
+}
+
+const AUDIENCE = 'agent-reach/reach';
+
+/**
+ * Issues and verifies reach tokens: HS256 JWTs under a secret that all gateways and workers share. The
+ * algorithm is fixed, so no header of a token can choose another.
+ */
+export class ReachTokens {
+  readonly #secret: Uint8Array;
+
+  /** @param secret at least 32 bytes */
+  constructor(secret: Uint8Array) {
+    if (secret.byteLength < 32)
+      throw new RangeError(`The reach token secret must have at least 32 bytes, got ${secret.byteLength}`);
+    this.#secret = secret;
+  }
+
+  /** A token for one attempt; `lifetimeMs` is what is left of the reach, and a minute for clock differences. */
+  issue(claims: ReachTokenClaims & { lifetimeMs: number }): Promise<string> {
+    return new SignJWT({ run: claims.runId, att: claims.attempt })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setSubject(claims.reachId)
+      .setAudience(AUDIENCE)
+      .setExpirationTime(`${Math.ceil(claims.lifetimeMs / 1000) + 60} s`)
+      .sign(this.#secret);
+  }
+
+  /** @throws ReachError `unauthorized` when the token is not one of ours, has ended, or is for another reach */
+  async verify(token: string, reachId: string): Promise<ReachTokenClaims> {
+    try {
+      const { payload } = await jwtVerify(token, this.#secret, {
+        algorithms: ['HS256'],
+        audience: AUDIENCE,
+        subject: reachId,
+      });
+      return { reachId, runId: String(payload.run), attempt: Number(payload.att) };
+    } catch (cause) {
+      throw new ReachError(
+        'unauthorized',
+        'The reach token is not valid for this reach; use the X-Reach-Token header of the request',
+        { cause },
+      );
+    }
+  }
+}

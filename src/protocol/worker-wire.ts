@@ -1,0 +1,40 @@
+/**
+ * What passes between the `reach` workflow and an agent that runs as a Temporal activity worker (R37): the
+ * names, the input, the answer and the failure. No run-time dependency, so workflow code may import it.
+ *
+ * **Failures.** The agent's activity throws an `ApplicationFailure` whose `type` is an error code of the one
+ * table (`agent_rejected`, `agent_error`, `agent_busy`, `agent_timeout`, `agent_unavailable`, …), whose
+ * `nonRetryable` is set for every code the table does not call transient, and whose `nextRetryDelay` is set
+ * when the handler asked for one. `details[0]` is a {@link WorkerFailureDetail}. Neither cause nor stack
+ * leaves the agent's process. The workflow schedules each attempt as an activity of its own
+ * (`maximumAttempts: 1`) and does the retrying, so `nextRetryDelay` is advice to it. An attempt that was
+ * cancelled ends as Temporal's `CancelledFailure`.
+ */
+import type { AgentCall, JsonObject } from './shapes';
+
+/** The activity type that every agent worker offers. */
+export const AGENT_ACTIVITY = 'invoke';
+
+/**
+ * The task queue an agent's worker polls: the descriptor's `endpoint.task_queue`, else
+ * `agent-reach.NAME@VERSION`, so that versions never take each other's work.
+ */
+export function agentTaskQueue(agent: { name: string; version: string; taskQueue?: string }): string {
+  return agent.taskQueue ?? `agent-reach.${agent.name}@${agent.version}`;
+}
+
+/** The activity's only argument: what every agent is sent, and the W3C trace context of the attempt. */
+export type WorkerCall = AgentCall & { traceparent: string };
+
+/** What the activity returns. */
+export interface WorkerAnswer {
+  /** The agent's whole answer. */
+  output: JsonObject;
+  /** The instance that answered. */
+  instance: string;
+  /** When the agent took the call up, ISO 8601; tells a lost request from a lost answer (R33). */
+  received_at: string;
+}
+
+/** `details[0]` of a failed attempt. */
+export type WorkerFailureDetail = Pick<WorkerAnswer, 'instance' | 'received_at'>;

@@ -1,0 +1,94 @@
+import { Etcd3, EtcdLeaseInvalidError, type IOptions } from 'etcd3';
+import { ReachError } from '../../protocol/reach-error';
+
+/** Longest a single etcd call may take before it counts as unavailable, milliseconds. */
+export const ETCD_CALL_TIMEOUT_MS = 3_000;
+
+/** How to reach etcd. */
+export interface EtcdClientOptions {
+  /** `host:port` or `https://host:port`, one or several members of one cluster. */
+  hosts: string | string[];
+  auth?: { username: string; password: string };
+  /** PEM documents for TLS; without them `https:` hosts use the system's roots. */
+  credentials?: IOptions['credentials'];
+  /** Longest one call may take. Default {@link ETCD_CALL_TIMEOUT_MS}. */
+  callTimeoutMs?: number;
+}
+
+/** An IPolicy of cockatiel that adds nothing. `execute` must be asynchronous: etcd3 throws inside and expects a rejection. */
+const passThrough = {
+  execute: async <T>(run: (context: { signal: AbortSignal }) => PromiseLike<T> | T, signal?: AbortSignal): Promise<T> =>
+    run({ signal: signal ?? new AbortController().signal }),
+  onSuccess: () => ({ dispose: () => undefined }),
+  onFailure: () => ({ dispose: () => undefined }),
+};
+type FaultHandling = NonNullable<IOptions['faultHandling']>;
+
+/**
+ * An etcd client that fails fast and comes back by itself.
+ *
+ * etcd3's defaults do neither: each call is tried four times, a per-host circuit breaker then refuses calls for
+ * 5 s after etcd is back, and gRPC waits up to two minutes between connection attempts. Here a call is tried
+ * once, within `callTimeoutMs`; reconnection backs off to 1 s at most; whoever wants a retry decides that itself.
+ */
+export function createEtcd({
+  hosts,
+  auth,
+  credentials,
+  callTimeoutMs = ETCD_CALL_TIMEOUT_MS,
+}: EtcdClientOptions): Etcd3 {
+  return new Etcd3({
+    hosts,
+    ...(auth && { auth }),
+    ...(credentials && { credentials }),
+    grpcOptions: {
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.min_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 1_000,
+      // Finds half-open connections. etcd refuses clients that ping more often than every 5 s.
+      'grpc.keepalive_time_ms': 10_000,
+      'grpc.keepalive_timeout_ms': 3_000,
+      // The default of 4 MiB would cut off a page of large descriptors.
+      'grpc.max_receive_message_length': -1,
+    },
+    // gRPC deadlines are absolute by its API; the clock is read anew for each call.
+    defaultCallOptions: ({ isStream }) =>
+      isStream ? {} : { deadline: new Date(new Date().getTime() + callTimeoutMs) },
+    faultHandling: {
+      host: () => passThrough as unknown as ReturnType<FaultHandling['host'] & object>,
+      global: passThrough as unknown as NonNullable<FaultHandling['global']>,
+    },
+  });
+}
+
+/** True when etcd says that a lease does not exist (any more). */
+export function isLeaseGone(caught: unknown): boolean {
+  return caught instanceof EtcdLeaseInvalidError;
+}
+
+/**
+ * Runs etcd calls and turns their failures into `engine_unavailable`; a ReachError thrown inside passes through.
+ *
+ * @param what what was being done, for people: "registering agent refund"
+ * @throws ReachError `engine_unavailable`
+ */
+export async function callEtcd<T>(what: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (caught) {
+    throw unavailable(what, caught);
+  }
+}
+
+function unavailable(what: string, caught: unknown): ReachError {
+  if (caught instanceof ReachError) return caught;
+  if (caught instanceof TypeError || caught instanceof RangeError) return ReachError.from(caught);
+  const full = caught instanceof Error && caught.message.includes('database space exceeded');
+  const advice = full
+    ? 'etcd is out of space: compact, defragment and disarm its alarm'
+    : 'try again shortly; `agent-reach doctor` tells whether etcd answers';
+  return new ReachError('engine_unavailable', `etcd could not be used while ${what}; ${advice}`, {
+    cause: caught,
+    retryAfterMs: 1_000,
+  });
+}

@@ -1,0 +1,139 @@
+import { AGENT_NAME } from '../protocol/envelope';
+import { ReachError } from '../protocol/reach-error';
+import { invalidField } from './errors';
+
+/** Instance ids: short enough for a key, and without anything that could leave its place in one. */
+export const INSTANCE_ID = /^[A-Za-z0-9._-]{1,128}$/;
+/** Ids of static instances start so; nobody may register one. */
+export const STATIC_INSTANCE_PREFIX = 'static-';
+
+/** What a key of the view's tree holds. */
+export type RecordKind = 'agent' | 'instance' | 'beat' | 'health' | 'gone';
+const KINDS: ReadonlySet<string> = new Set<RecordKind>(['agent', 'instance', 'beat', 'health', 'gone']);
+
+/** A key taken apart: for `agent` the item is a version, else an instance id. */
+export interface ParsedKey {
+  kind: RecordKind;
+  name: string;
+  item: string;
+}
+
+/**
+ * Where everything lies in etcd:
+ * `PREFIX/TENANT/registry/KIND/NAME/ITEM`, `…/names/NAME/VERSION`, `…/stats/PROCESS/NAME`, `…/leader/ROLE`, `…/secret/NAME`.
+ * Segments are percent-encoded, so no name or id can climb out of its own.
+ */
+export class Keyspace {
+  private readonly base: string;
+
+  /** @throws RangeError when prefix or tenant is empty. */
+  constructor(keyPrefix: string, tenant: string) {
+    if (keyPrefix === '' || tenant === '')
+      throw new RangeError(`keyPrefix '${keyPrefix}' and tenant '${tenant}' must not be empty`);
+    this.base = `${keyPrefix.replace(/\/+$/, '')}/${segment(tenant)}`;
+  }
+
+  /** The tree that views mirror. */
+  get registry(): string {
+    return `${this.base}/registry/`;
+  }
+
+  /** Ability names by agent and version: small, so that a registration can read them all. */
+  get names(): string {
+    return `${this.base}/names/`;
+  }
+
+  get stats(): string {
+    return `${this.base}/stats/`;
+  }
+
+  record(kind: RecordKind, name: string, item: string): string {
+    return `${this.registry}${kind}/${segment(name)}/${segment(item)}`;
+  }
+
+  /** Prefix of all items of one agent. */
+  recordsOf(kind: RecordKind, name: string): string {
+    return `${this.registry}${kind}/${segment(name)}/`;
+  }
+
+  namesOf(name: string): string {
+    return `${this.names}${segment(name)}/`;
+  }
+
+  namesRecord(name: string, version: string): string {
+    return `${this.namesOf(name)}${segment(version)}`;
+  }
+
+  digest(processId: string, name: string): string {
+    return `${this.stats}${segment(processId)}/${segment(name)}`;
+  }
+
+  leader(role: string): string {
+    return `${this.base}/leader/${segment(role)}`;
+  }
+
+  secret(name: string): string {
+    return `${this.base}/secret/${segment(name)}`;
+  }
+
+  /** The parts of a key below {@link registry}; null for anything else. */
+  parse(key: string): ParsedKey | null {
+    if (!key.startsWith(this.registry)) return null;
+    const parts = splitPath(key.slice(this.registry.length), 3);
+    if (parts === null || !KINDS.has(parts[0] ?? '')) return null;
+    const [kind, name, item] = parts as [RecordKind, string, string];
+    return { kind, name, item };
+  }
+
+  /** Process and agent of a digest's key; null for anything else. */
+  parseDigest(key: string): { processId: string; name: string } | null {
+    const parts = key.startsWith(this.stats) ? splitPath(key.slice(this.stats.length), 2) : null;
+    return parts === null ? null : { processId: parts[0] ?? '', name: parts[1] ?? '' };
+  }
+
+  /** Agent and version of a names record's key; null for anything else. */
+  parseNames(key: string): { name: string; version: string } | null {
+    const parts = key.startsWith(this.names) ? splitPath(key.slice(this.names.length), 2) : null;
+    return parts === null ? null : { name: parts[0] ?? '', version: parts[1] ?? '' };
+  }
+}
+
+/** @throws ReachError `invalid_request` naming the rule. */
+export function assertInstanceId(instanceId: string): void {
+  if (!INSTANCE_ID.test(instanceId))
+    throw invalidField(
+      '/instance_id',
+      'letters, digits, . _ - up to 128 characters',
+      'use for example host name and process id',
+    );
+  if (instanceId.startsWith(STATIC_INSTANCE_PREFIX)) {
+    throw invalidField(
+      '/instance_id',
+      `ids starting with ${STATIC_INSTANCE_PREFIX} belong to static addresses`,
+      'choose another id',
+    );
+  }
+}
+
+/** @throws ReachError `agent_not_found`: a name that cannot be an agent's is simply unknown. */
+export function assertAgentName(name: string): void {
+  if (!AGENT_NAME.test(name))
+    throw new ReachError(
+      'agent_not_found',
+      `There is no agent ${JSON.stringify(name.slice(0, 64))}; names are lower-case letters, digits, _ and -`,
+    );
+}
+
+function segment(text: string): string {
+  return encodeURIComponent(text);
+}
+
+function splitPath(rest: string, count: number): string[] | null {
+  const parts = rest.split('/');
+  if (parts.length !== count) return null;
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}

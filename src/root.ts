@@ -1,0 +1,59 @@
+/** What every composition root does: read its arguments, run until a signal, stop in order. */
+import { existsSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { loadConfig, type Config } from './config';
+
+/** The file read when `--config` is not given. */
+const DEFAULT_CONFIG_FILE = 'agent-reach.yaml';
+
+/** What a flag means: a setting of the configuration as `section.key`, or a plain switch. */
+export type FlagMeaning = 'flag' | `${string}.${string}`;
+
+/** Reads `--config` and the root's own flags into the configuration. Exits with 2 on unknown flags. */
+export function readRootArguments(meaning: Record<string, FlagMeaning>): { config: Config; flags: Set<string> } {
+  const options = Object.fromEntries(Object.entries(meaning).map(([name, kind]) => [name, { type: kind === 'flag' ? ('boolean' as const) : ('string' as const) }]));
+  const parsed = parseArgs({ options: { ...options, config: { type: 'string' } }, strict: true });
+  const values: Record<string, unknown> = parsed.values;
+  const file = typeof values.config === 'string' ? values.config : DEFAULT_CONFIG_FILE;
+  const present = values.config !== undefined || existsSync(file);
+  const overrides: Record<string, Record<string, unknown>> = {};
+  for (const [name, value] of Object.entries(values)) {
+    const [section, key] = (meaning[name] ?? '').split('.');
+    if (!section || !key || value === undefined) continue;
+    overrides[section] = { ...overrides[section], [key]: /^\d+$/.test(String(value)) ? Number(value) : value };
+  }
+  const config = loadConfig({ text: present ? readFileSync(file, 'utf8') : '', fileName: file, env: process.env, overrides });
+  return { config, flags: new Set(Object.keys(values).filter((name) => meaning[name] === 'flag' && values[name] === true)) };
+}
+
+/**
+ * Runs a root until SIGINT or SIGTERM, then stops it in order; a second signal ends it at once. Exit codes: 0
+ * after a signal, 1 when it could not start.
+ */
+export function runRoot(name: string, start: () => Promise<() => Promise<void>>): void {
+  const fail = (error: unknown) => {
+    process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  };
+  start().then((stop) => {
+    let stopping = false;
+    const onSignal = () => {
+      if (stopping) process.exit(130);
+      stopping = true;
+      stop().then(() => process.exit(0), fail);
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+    stopWithParent(onSignal);
+  }, fail);
+}
+
+/** Set by a parent that holds our standard input open as long as it lives. */
+export const STOP_WITH_PARENT = 'AGENT_REACH_STOP_WITH_PARENT';
+
+/** A parent that was killed cannot signal its children; the end of the pipe from it can. */
+function stopWithParent(stop: () => void): void {
+  if (process.env[STOP_WITH_PARENT] !== '1') return;
+  process.stdin.on('end', stop).on('error', stop).resume();
+  process.stdin.unref();
+}

@@ -1,0 +1,216 @@
+import type { Match, Matcher } from '../protocol/matching';
+import { ReachError } from '../protocol/reach-error';
+import type { StatsLookup } from '../protocol/world';
+import type { AbilityIndex, Offer, OfferGroup } from './ability-index';
+import { scoreOffers, type ScoredOffer } from './candidates';
+import { compareByMeaning, type Matches } from './comparison';
+import type { Chosen, Outcome } from './outcome';
+import { readinessOf } from './readiness';
+import { nobodyFits, nothingToCompare, offTopic, type Refusal } from './refusals';
+import { applyingRules } from './rules';
+import { ANY_ABILITY, groupIn, scopeOf, type Scope } from './scope';
+import { Sieve } from './sieve';
+import { Turns } from './turns';
+import type { ChoiceStrategy, FactorName, RouterConfig, RouteRequest } from './types';
+
+/** Abilities that are scored when a request leaves the ability open. */
+const OPEN_LIMIT = 32;
+/** Below this a text is off topic for an ability. */
+const ON_TOPIC_FIT = 0.5;
+
+const NO_MATCHES: Matches = new Map<Offer, Match>();
+
+export interface ChooserDeps {
+  matcher: Matcher;
+  config: RouterConfig;
+  weights: Record<FactorName, number>;
+  random: () => number;
+}
+
+/** All that one choice works with. */
+interface Task {
+  index: AbilityIndex;
+  stats: StatsLookup;
+  request: RouteRequest;
+  scope: Scope;
+  group: OfferGroup;
+  sieve: Sieve;
+}
+
+/** Chooses among the offers that a request names and that pass the filters. */
+export class Chooser {
+  private readonly turns = new Turns();
+
+  constructor(private readonly deps: ChooserDeps) {}
+
+  /** @throws ReachError `invalid_request` only; that nobody fits is an outcome. */
+  async choose(index: AbilityIndex, stats: StatsLookup, request: RouteRequest): Promise<Outcome> {
+    const scope = scopeOf(request);
+    let group: OfferGroup;
+    try {
+      group = groupIn(index, scope);
+    } catch (caught) {
+      return { kind: 'refused', error: ReachError.from(caught), sieve: null, refusals: [] };
+    }
+    const task = { index, stats, request, scope, group };
+    const outcome = await this.among({ ...task, sieve: new Sieve(index, scope, request, true) });
+    if (outcome.kind === 'chosen' || request.mode === 'sync') return outcome;
+    // A durable hand-over waits for its agent, so readiness does not count.
+    const patient = await this.among({ ...task, sieve: new Sieve(index, scope, request, false) });
+    return patient.kind === 'chosen' ? notReadyYet(patient) : patient;
+  }
+
+  /** Uses up the turn that a round-robin choice took. */
+  advance(outcome: Chosen): void {
+    if (outcome.strategy === 'round_robin') this.turns.advance(outcome.chosen.offer.capability.name);
+  }
+
+  private among(task: Task): Promise<Outcome> {
+    const { request, scope, group } = task;
+    const open = request.ability === ANY_ABILITY || (scope.ability === undefined && hasSeveralAbilities(group));
+    return open ? this.amongAll(task) : this.amongNamed(task);
+  }
+
+  /** The ability is known: every offer of it is filtered and scored. */
+  private async amongNamed(task: Task): Promise<Outcome> {
+    const { fitting, refusals } = sift(task.group.offers, task.sieve);
+    if (fitting.length === 0) return refused(nobodyFits({ ...task, refusals }), task, refusals);
+    const byRule = this.byRule(task, fitting, refusals);
+    if (byRule.outcome) return byRule.outcome;
+    const strategy = task.scope.agent === undefined ? this.deps.config.defaultStrategy : 'score_based';
+    const { matches, failure } = await this.compare(task, fitting, strategy);
+    const ranked = this.score(task, fitting, matches);
+    const effective = failure === null ? strategy : this.deps.config.fallbackStrategy;
+    const notes = [...byRule.notes, ...(failure === null ? [] : [failure])];
+    return this.pick(task, { ranked, refusals, notes, strategy: effective });
+  }
+
+  /** Which ability is open: the nearest in meaning are scored, as far as they fit and have to do with the text. */
+  private async amongAll(task: Task): Promise<Outcome> {
+    const { request, sieve, group } = task;
+    const seen = new Map<Offer, Refusal>();
+    const fits = (offer: Offer) => {
+      const stage = sieve.refusal(offer);
+      if (stage !== null) seen.set(offer, { offer, stage });
+      return stage === null;
+    };
+    const { matcher } = this.deps;
+    const matches = await compareByMeaning(group, { matcher, payload: request.payload, fits, limit: OPEN_LIMIT });
+    if (matches.size === 0) return nobodyCompared(task);
+    const refusals = [...seen.values()];
+    const offers = [...matches.keys()];
+    const onTopic =
+      request.ability === ANY_ABILITY ? offers.filter((o) => matches.get(o)!.fit >= ON_TOPIC_FIT) : offers;
+    if (onTopic.length === 0) return refused(offTopic(nearest(matches)), task, refusals);
+    const byRule = this.byRule(task, onTopic, refusals);
+    if (byRule.outcome) return byRule.outcome;
+    const ranked = this.score(task, onTopic, matches);
+    return this.pick(task, { ranked, refusals, notes: byRule.notes, strategy: 'score_based' });
+  }
+
+  private score({ stats }: Task, offers: readonly Offer[], matches: Matches): ScoredOffer[] {
+    return scoreOffers(offers, { matches, stats, weights: this.deps.weights });
+  }
+
+  /** Explicit rules come before scoring (R19), unless the caller has named the agent. */
+  private byRule(
+    task: Task,
+    fitting: readonly Offer[],
+    refusals: readonly Refusal[],
+  ): { outcome?: Chosen; notes: string[] } {
+    const notes: string[] = [];
+    if (task.scope.agent !== undefined) return { notes };
+    for (const rule of applyingRules(this.deps.config.rules, task.request)) {
+      const ranked = this.score(task, fitting, NO_MATCHES);
+      const chosen = ranked.find(
+        ({ offer }) => offer.agentName === rule.agent && (rule.version ?? offer.agentVersion) === offer.agentVersion,
+      );
+      if (chosen) {
+        const { index, sieve } = task;
+        return { outcome: { kind: 'chosen', index, sieve, ranked, chosen, strategy: 'rule', refusals, notes }, notes };
+      }
+      notes.push(`rule ${rule.number} names ${rule.agent}, which cannot take this`);
+    }
+    return { notes };
+  }
+
+  /** Similarities where they can make a difference; without a choice to make nothing is embedded. */
+  private async compare(
+    task: Task,
+    fitting: readonly Offer[],
+    strategy: ChoiceStrategy,
+  ): Promise<{ matches: Matches; failure: string | null }> {
+    const alike = fitting.every((offer) => offer.text === fitting[0]!.text);
+    if (alike || strategy !== 'score_based' || this.deps.weights.semantic_similarity === 0)
+      return { matches: NO_MATCHES, failure: null };
+    const wanted = new Set(fitting);
+    const options = {
+      matcher: this.deps.matcher,
+      payload: task.request.payload,
+      fits: (offer: Offer) => wanted.has(offer),
+    };
+    try {
+      return { matches: await compareByMeaning(task.group, options), failure: null };
+    } catch {
+      return { matches: NO_MATCHES, failure: 'fallback strategy, texts could not be compared' };
+    }
+  }
+
+  private pick(
+    task: Task,
+    input: { ranked: ScoredOffer[]; refusals: readonly Refusal[]; notes: string[]; strategy: ChoiceStrategy },
+  ): Chosen {
+    const { index, sieve, scope } = task;
+    const { ranked, refusals, notes } = input;
+    const strategy = ranked.length === 1 && input.strategy !== 'round_robin' ? 'score_based' : input.strategy;
+    const chosen = this.byStrategy(strategy, ranked);
+    const name = scope.agent === undefined ? strategy : 'direct';
+    return { kind: 'chosen', index, sieve, ranked, chosen, strategy: name, refusals, notes };
+  }
+
+  private byStrategy(strategy: ChoiceStrategy, ranked: readonly ScoredOffer[]): ScoredOffer {
+    if (strategy === 'score_based') return ranked[0]!;
+    const inTurn = ranked.toSorted((a, b) => a.offer.slot - b.offer.slot);
+    if (strategy === 'random') return inTurn[Math.floor(this.deps.random() * inTurn.length)] ?? inTurn.at(-1)!;
+    return inTurn[this.turns.current(inTurn[0]!.offer.capability.name) % inTurn.length]!;
+  }
+}
+
+function sift(offers: readonly Offer[], sieve: Sieve): { fitting: Offer[]; refusals: Refusal[] } {
+  const fitting: Offer[] = [];
+  const refusals: Refusal[] = [];
+  for (const offer of offers) {
+    const stage = sieve.refusal(offer);
+    if (stage === null) fitting.push(offer);
+    else refusals.push({ offer, stage });
+  }
+  return { fitting, refusals };
+}
+
+function refused(error: ReachError, { sieve }: Task, refusals: readonly Refusal[]): Outcome {
+  return { kind: 'refused', error, sieve, refusals };
+}
+
+/** Either nobody passed the filters, or there was no text to go by. */
+function nobodyCompared(task: Task): Outcome {
+  const { fitting, refusals } = sift(task.group.offers, task.sieve);
+  if (fitting.length > 0) throw nothingToCompare();
+  return refused(nobodyFits({ ...task, refusals }), task, refusals);
+}
+
+function nearest(matches: Matches): { ability: string; fit: number } | null {
+  let best: { ability: string; fit: number } | null = null;
+  for (const [offer, { fit }] of matches) {
+    if (best === null || fit > best.fit) best = { ability: offer.capability.name, fit };
+  }
+  return best;
+}
+
+function hasSeveralAbilities({ offers }: OfferGroup): boolean {
+  return offers.some((offer) => offer.capability.name !== offers[0]!.capability.name);
+}
+
+function notReadyYet(outcome: Chosen): Chosen {
+  const { detail } = readinessOf(outcome.index.agentOf(outcome.chosen.offer));
+  return { ...outcome, notes: [...outcome.notes, `not ready now (${detail}), so it waits until it is`] };
+}

@@ -1,0 +1,102 @@
+import { MAX_RECORDED_CANDIDATES } from '../protocol/limits';
+import type { Decision } from '../protocol/shapes';
+import type { StatsLookup } from '../protocol/world';
+import { toCandidate, type ScoredOffer } from './candidates';
+import { weighInstances } from './instances';
+import type { Chosen, Refused } from './outcome';
+import { toExclusions } from './refusals';
+import { confidenceOf } from './score';
+import type { FactorName, InstanceWeights, RouteExplanation, RouteRequest } from './types';
+import { routeReason } from './wording';
+
+/** What a record needs besides the outcome itself. */
+export interface RecordContext {
+  request: RouteRequest;
+  stats: StatsLookup;
+  weights: Record<FactorName, number>;
+  instanceWeights: InstanceWeights;
+  decisionId: string;
+  at: Date;
+}
+
+/** The record of a choice (R23). */
+export function toDecision(outcome: Chosen, context: RecordContext): Decision {
+  const { chosen, strategy, refusals, sieve } = outcome;
+  const { request } = context;
+  const { agentName, agentVersion, capability } = chosen.offer;
+  return {
+    decision_id: context.decisionId,
+    at: context.at.toISOString(),
+    ability: request.ability ?? capability.name,
+    ...(request.version !== undefined && { version: request.version }),
+    group: request.group,
+    strategy,
+    chosen: { agent_name: agentName, agent_version: agentVersion, ability: capability.name, score: chosen.score },
+    confidence: confidence(outcome),
+    explored: false,
+    candidates: recordedCandidates(outcome, context),
+    excluded: toExclusions(refusals, sieve),
+    excluded_count: refusals.length,
+    route_reason: reasonOf(outcome, context.weights),
+  };
+}
+
+/** The best, and the chosen one wherever it ranks. */
+function recordedCandidates(
+  { ranked, chosen, index }: Chosen,
+  { stats, instanceWeights }: RecordContext,
+): Decision['candidates'] {
+  const best = ranked.slice(0, MAX_RECORDED_CANDIDATES);
+  if (!best.includes(chosen)) best[best.length - 1] = chosen;
+  return best.map((scored) => toCandidate(scored, weighInstances(index.agentOf(scored.offer), stats, instanceWeights)));
+}
+
+/** Of a scored choice, how far it stands out; an explicit one is certain; chance has its share. */
+function confidence({ strategy, ranked }: Chosen): number {
+  if (strategy === 'round_robin' || strategy === 'random') return 1 / ranked.length;
+  return strategy === 'rule' ? 1 : confidenceOf(ranked.map(({ score }) => score));
+}
+
+function reasonOf({ strategy, chosen, ranked, refusals, notes }: Chosen, weights: Record<FactorName, number>): string {
+  const runnerUp = ranked.find((other: ScoredOffer) => other !== chosen) ?? null;
+  return routeReason({
+    strategy,
+    chosen,
+    runnerUp,
+    candidateCount: ranked.length,
+    excludedCount: refusals.length,
+    weights,
+    notes,
+  });
+}
+
+/** A decision laid flat for a dry run. */
+export function toExplanation(decision: Decision, weights: Record<FactorName, number>): RouteExplanation {
+  const { chosen, decision_id, route_reason, strategy, confidence, explored, candidates, excluded, excluded_count } =
+    decision;
+  const { agent_name, agent_version, ability } = chosen;
+  const told = { decision_id, agent_name, agent_version, ability, route_reason, strategy, confidence, explored };
+  return { ...told, candidates, excluded, excluded_count, weights };
+}
+
+/** Why there is no decision, in the same shape. */
+export function toFailedExplanation({ error, sieve, refusals }: Refused, context: RecordContext): RouteExplanation {
+  const { diagnosis, errors } = error.options;
+  return {
+    decision_id: context.decisionId,
+    agent_name: null,
+    agent_version: null,
+    ability: context.request.ability ?? '',
+    route_reason: error.message,
+    strategy: null,
+    confidence: 0,
+    explored: false,
+    candidates: [],
+    excluded: sieve === null ? [] : toExclusions(refusals, sieve),
+    excluded_count: refusals.length,
+    weights: context.weights,
+    code: error.code,
+    ...(diagnosis && { diagnosis }),
+    ...(errors && { errors }),
+  };
+}

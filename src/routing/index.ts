@@ -1,0 +1,13 @@
+/** Routing: who takes a request, and why. Pure; the registry's view and the vectors are brought in from outside. */
+export { Router, type RouterDeps } from './router';
+export { SemanticMatcher, type SemanticMatcherDeps } from './meaning/semantic-matcher';
+export {
+  DEFAULT_ROUTER_CONFIG,
+  type AbilityHit,
+  type ChoiceStrategy,
+  type RouteExplanation,
+  type RouteRequest,
+  type RouterConfig,
+  type RoutingRule,
+} from './types';
+export type { Matcher } from '../protocol/matching';

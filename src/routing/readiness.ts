@@ -1,0 +1,54 @@
+import type { InstanceState } from '../protocol/shapes';
+import type { AgentVersion } from '../protocol/world';
+
+/** What an agent can do now, told for people. `since` is null for an agent that nobody has heard of yet. */
+export interface Readiness {
+  ready: boolean;
+  status: InstanceState['status'] | 'never_registered';
+  since: string | null;
+  detail: string;
+}
+
+/** Of several instances that are not ready, the one nearest to being so speaks for the agent. */
+const NEARNESS: readonly InstanceState['status'][] = ['ready', 'busy', 'draining', 'unavailable', 'expired'];
+
+/** Whether an instance can take work (R14): at its limit it is busy, whatever was reported. */
+export function isReady(instance: InstanceState): boolean {
+  return instance.status === 'ready' && !isFull(instance);
+}
+
+function isFull({ in_flight, max_concurrency }: InstanceState): boolean {
+  return max_concurrency !== null && in_flight >= max_concurrency;
+}
+
+/** Whether any instance of the agent can take work; the words come from {@link readinessOf}. */
+export function hasReadyInstance(agent: AgentVersion): boolean {
+  return agent.instances.some(isReady);
+}
+
+/** The state of an agent as its instances show it. */
+export function readinessOf(agent: AgentVersion): Readiness {
+  if (agent.instances.length === 0) {
+    const detail = 'no instance has registered: it was never heard of, or its lease ran out';
+    return { ready: false, status: 'never_registered', since: null, detail };
+  }
+  const [best] = agent.instances.toSorted((a, b) => rank(a) - rank(b));
+  const status = best!.status === 'ready' && isFull(best!) ? 'busy' : best!.status;
+  return { ready: isReady(best!), status, since: best!.since, detail: describe(best!, status) };
+}
+
+function rank(instance: InstanceState): number {
+  return isReady(instance) ? -1 : NEARNESS.indexOf(instance.status);
+}
+
+/** `busy since 12:03:01: in_flight 4 of 4` */
+function describe(instance: InstanceState, status: InstanceState['status']): string {
+  const reason = isFull(instance)
+    ? `in_flight ${instance.in_flight} of ${instance.max_concurrency}`
+    : instance.status_reason;
+  return `${status} since ${clockTime(instance.since)}${reason && `: ${reason}`}`;
+}
+
+function clockTime(iso: string): string {
+  return /T(\d\d:\d\d:\d\d)/.exec(iso)?.[1] ?? iso;
+}

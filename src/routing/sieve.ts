@@ -1,0 +1,118 @@
+import { validatePayload, type JsonSchema } from '../protocol/json-schema';
+import { ReachError, type FieldError } from '../protocol/reach-error';
+import { selectVersions } from '../protocol/versions';
+import type { AbilityIndex, Offer, SharedSchema } from './ability-index';
+import { hasReadyInstance, readinessOf } from './readiness';
+import { inScope, type Scope } from './scope';
+import type { RouteRequest } from './types';
+
+/** The filters after the name, in their order. A failure is reported for the last one that anybody came to. */
+export const STAGES = ['message_type', 'version', 'schema', 'tried', 'readiness', 'superseded'] as const;
+export type Stage = (typeof STAGES)[number];
+
+/** Filters the offers of one request (R20, R14). What costs is remembered. */
+export class Sieve {
+  private readonly versionsByAgent = new Map<string, ReadonlySet<string>>();
+  private readonly findingsBySchema = new Map<SharedSchema, FieldError[]>();
+  private readonly tried: ReadonlySet<string>;
+
+  /** @param mustBeReady false for durable hand-over while nobody is ready */
+  constructor(
+    private readonly index: AbilityIndex,
+    private readonly scope: Scope,
+    private readonly request: RouteRequest,
+    private readonly mustBeReady: boolean,
+  ) {
+    this.tried = new Set(request.exclude);
+  }
+
+  fits(offer: Offer): boolean {
+    return this.refusal(offer) === null;
+  }
+
+  /** The filter that an offer does not pass; null when it fits. */
+  refusal(offer: Offer): Stage | null {
+    const own = this.ownRefusal(offer);
+    if (own || !offer.siblings) return own;
+    const best = offer.siblings.find((sibling) => inScope(sibling, this.scope) && this.ownRefusal(sibling) === null);
+    return best === offer ? null : 'superseded';
+  }
+
+  /** {@link refusal} without regard to other versions of the agent. */
+  ownRefusal(offer: Offer): Stage | null {
+    const agent = this.index.agentOf(offer);
+    if (!agent.descriptor.accepted_message_types.includes(this.request.type)) return 'message_type';
+    if (!this.acceptsVersion(offer)) return 'version';
+    if (this.findings(offer).length > 0) return 'schema';
+    if (this.tried.size > 0 && this.tried.has(`${offer.agentName}#${offer.agentVersion}`)) return 'tried';
+    if (this.mustBeReady && !hasReadyInstance(agent)) return 'readiness';
+    return null;
+  }
+
+  /** What the ability's input schema finds wrong with the payload. */
+  findings(offer: Offer): FieldError[] {
+    const { schema } = offer;
+    if (schema.document === undefined) return [];
+    let findings = this.findingsBySchema.get(schema);
+    if (!findings) {
+      findings = validateSafely(schema.document, this.request.payload);
+      this.findingsBySchema.set(schema, findings);
+    }
+    return findings;
+  }
+
+  /** One sentence for people: why this offer did not pass that filter. */
+  explain(offer: Offer, stage: Stage): string {
+    const agent = this.index.agentOf(offer);
+    switch (stage) {
+      case 'message_type':
+        return `accepts the message types ${agent.descriptor.accepted_message_types.join(', ')}, not "${this.request.type}"`;
+      case 'version':
+        return this.request.version === undefined
+          ? `${offer.agentVersion} is a pre-release; those are taken only when the request names one`
+          : `${offer.agentVersion} does not satisfy ${this.request.version}`;
+      case 'schema':
+        return `its input schema refuses the payload: ${describeFindings(this.findings(offer))}`;
+      case 'tried':
+        return 'was tried already for this reach';
+      case 'readiness':
+        return readinessOf(agent).detail;
+      case 'superseded':
+        return 'a higher version of the same agent fits as well';
+    }
+  }
+
+  private acceptsVersion(offer: Offer): boolean {
+    // The common case, one version and any will do, needs no semver.
+    if (offer.onlyVersion && this.request.version === undefined) return true;
+    let versions = this.versionsByAgent.get(offer.agentName);
+    if (!versions) this.versionsByAgent.set(offer.agentName, (versions = this.fittingVersions(offer)));
+    return versions.has(offer.agentVersion);
+  }
+
+  private fittingVersions({ agentName }: Offer): ReadonlySet<string> {
+    const own = this.index.agent(agentName)!.offers.filter((other) => inScope(other, this.scope));
+    const candidates = own.map((other) => ({
+      version: other.agentVersion,
+      compatible_versions: this.index.agentOf(other).descriptor.compatible_versions,
+    }));
+    return new Set(selectVersions(candidates, this.request.version).map((candidate) => candidate.version));
+  }
+}
+
+/** A schema that cannot be evaluated excludes its own agent, not the others. */
+function validateSafely(schema: JsonSchema, payload: RouteRequest['payload']): FieldError[] {
+  try {
+    return validatePayload(schema, payload);
+  } catch (caught) {
+    return [{ pointer: '', message: `cannot be checked: ${ReachError.from(caught).message}` }];
+  }
+}
+
+/** The first findings in one line: `/user_message is required (and 2 more)`. */
+export function describeFindings(findings: readonly FieldError[]): string {
+  const [first] = findings;
+  if (!first) return 'nothing';
+  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : '';
+  return `${first.pointer || 'the payload'} ${first.message}${more}`;
+}

@@ -1,0 +1,98 @@
+import type { ErrorCode } from '../protocol/error-codes';
+import type { FieldError } from '../protocol/reach-error';
+import type { Candidate, Decision, Diagnosis, Exclusion, Json, JsonObject, ScoreFactors } from '../protocol/shapes';
+
+export type ChoiceStrategy = 'score_based' | 'round_robin' | 'random';
+
+/** A part of the score (R17). */
+export type FactorName = keyof ScoreFactors;
+
+/** An explicit rule (R19), tried before scoring: all conditions given must hold. */
+export interface RoutingRule {
+  ability?: string;
+  group?: string;
+  metadata?: Record<string, string>;
+  /** The payload has this value at this JSON pointer. */
+  payload?: { pointer: string; equals: Json };
+  /** `name` or `name#version`. */
+  agent: string;
+}
+
+/** `router.*` of the configuration. Weights are relative: they are scaled so that those in use sum to 1. */
+export interface RouterConfig {
+  defaultStrategy: ChoiceStrategy;
+  /** Used when candidates cannot be scored. */
+  fallbackStrategy: ChoiceStrategy;
+  enabledFactors: FactorName[];
+  weights: Record<FactorName, number>;
+  instanceWeights: InstanceWeights;
+  rules: RoutingRule[];
+}
+
+/** Weights of R18. */
+export interface InstanceWeights {
+  load: number;
+  latency: number;
+  reliability: number;
+}
+
+/** The defaults of R17–R19. */
+export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
+  defaultStrategy: 'score_based',
+  fallbackStrategy: 'round_robin',
+  enabledFactors: ['semantic_similarity', 'latency_score', 'reliability_score'],
+  weights: { semantic_similarity: 0.6, latency_score: 0.2, reliability_score: 0.2 },
+  instanceWeights: { load: 0.5, latency: 0.3, reliability: 0.2 },
+  rules: [],
+};
+
+/** What routing reads of an envelope. At least one of `ability` and `target_agent` is there; ability `*` means any. */
+export interface RouteRequest {
+  ability?: string;
+  /** `name` or `name#version`. */
+  target_agent?: string;
+  payload: JsonObject;
+  type: string;
+  /** Semver range. */
+  version?: string;
+  /** Canary group. */
+  group: string;
+  /** `async` is accepted while nobody is ready. */
+  mode: 'sync' | 'async';
+  metadata: Record<string, string>;
+  /** `name#version` of agents that were tried already. */
+  exclude?: string[];
+}
+
+/** The answer of a dry run: a decision laid flat, or why there is none. */
+export interface RouteExplanation {
+  decision_id: string;
+  /** Null when nobody fits; then `code` and `diagnosis` say why. */
+  agent_name: string | null;
+  agent_version: string | null;
+  ability: string;
+  route_reason: string;
+  strategy: Decision['strategy'] | null;
+  confidence: number;
+  explored: boolean;
+  candidates: Candidate[];
+  excluded: Exclusion[];
+  excluded_count: number;
+  /** The weights in use, summing to 1: `score` is their sum product with `factors`. */
+  weights: Record<FactorName, number>;
+  code?: ErrorCode;
+  diagnosis?: Diagnosis;
+  /** Findings about the payload, when it is what nobody accepts. */
+  errors?: FieldError[];
+}
+
+/** One hit of a search by meaning. */
+export interface AbilityHit {
+  ability: string;
+  agent_name: string;
+  agent_version: string;
+  /** 0–1: how well it fits the query on its own; under 0.5 is off topic. */
+  score: number;
+  /** 0–1: `score` times its share among all hits; low when it is off topic or one of many alike. */
+  confidence: number;
+}

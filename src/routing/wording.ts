@@ -1,0 +1,63 @@
+/** The sentences of `route_reason`: why this agent, for people. */
+import type { Decision } from '../protocol/shapes';
+import type { ScoredOffer } from './candidates';
+import type { FactorName } from './types';
+
+const PHRASES: Record<FactorName, string> = {
+  semantic_similarity: 'nearer in meaning',
+  latency_score: 'faster',
+  reliability_score: 'more reliable',
+};
+
+export interface ReasonInput {
+  strategy: Decision['strategy'];
+  /** The chosen one first when candidates were scored. */
+  chosen: ScoredOffer;
+  runnerUp: ScoredOffer | null;
+  candidateCount: number;
+  excludedCount: number;
+  weights: Record<FactorName, number>;
+  /** Further clauses, such as that it is not ready now. */
+  notes: readonly string[];
+}
+
+/** One sentence naming the agent, its score, the runner-up and what decided. */
+export function routeReason(input: ReasonInput): string {
+  return [mainClause(input), ...matchingNotes(input.chosen), ...input.notes].join('; ');
+}
+
+function mainClause({ strategy, chosen, runnerUp, candidateCount, excludedCount, weights }: ReasonInput): string {
+  const name = chosen.offer.agentName;
+  const ability = chosen.offer.capability.name;
+  if (strategy === 'rule') return `${name} takes ${ability} by an explicit rule`;
+  if (strategy === 'round_robin') return `${name} is next in turn of ${candidateCount} for ${ability}`;
+  if (strategy === 'random') return `${name} was drawn at random from ${candidateCount} for ${ability}`;
+  if (!runnerUp) {
+    const others = excludedCount > 0 ? `; ${excludedCount} excluded` : '';
+    if (strategy === 'direct') return `${name} was named by the caller and takes ${ability}${others}`;
+    return `${name} is the only agent that can take ${ability}, score ${short(chosen.score)}${others}`;
+  }
+  const second =
+    runnerUp.offer.agentName === name ? `${name}'s ${runnerUp.offer.capability.name}` : runnerUp.offer.agentName;
+  return `${name} takes ${ability} with score ${short(chosen.score)}, ahead of ${second} ${short(runnerUp.score)}: ${whatDecided(chosen, runnerUp, weights)}`;
+}
+
+/** The part of the score that put the winner ahead. */
+function whatDecided(winner: ScoredOffer, runnerUp: ScoredOffer, weights: Record<FactorName, number>): string {
+  if (winner.score === runnerUp.score) return 'a tie, which goes to the name that sorts first';
+  const leads = (Object.keys(PHRASES) as FactorName[]).map((factor) => ({
+    factor,
+    lead: weights[factor] * (winner.factors[factor] - runnerUp.factors[factor]),
+  }));
+  const { factor } = leads.reduce((most, next) => (next.lead > most.lead ? next : most));
+  return `${PHRASES[factor]} (${short(winner.factors[factor])} against ${short(runnerUp.factors[factor])})`;
+}
+
+function matchingNotes({ match }: ScoredOffer): string[] {
+  if (match?.degraded) return ['lexical fallback, embeddings unavailable'];
+  return match?.by === 'lexical' ? ['compared by wording, no embeddings configured'] : [];
+}
+
+function short(value: number): string {
+  return value.toFixed(2);
+}

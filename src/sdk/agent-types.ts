@@ -1,0 +1,123 @@
+import type { NativeConnectionOptions } from '@temporalio/worker';
+import type { DescriptorDraft } from '../protocol/descriptor';
+import type { Json, JsonObject } from '../protocol/shapes';
+
+/** Where an agent's log lines go; pino and Temporal's loggers fit. */
+export interface AgentLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What a handler knows of the call besides its payload. */
+export interface AgentContext {
+  readonly reachId: string;
+  readonly messageId: string;
+  readonly ability: string;
+  /** Message type, `task` unless the caller said otherwise. */
+  readonly type: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** What is left for this attempt at the moment of reading, ms, from a monotonic clock (R25); never negative. */
+  readonly deadlineMs: number;
+  /** Aborts when the reach is cancelled, the deadline passes or the process shuts down: pass it to everything that waits. */
+  readonly signal: AbortSignal;
+  /** The same for every delivery of this message: make effects idempotent with it (R7). */
+  readonly idempotencyKey: string;
+  readonly sourceAgent: string;
+  /** Canary group of the caller. */
+  readonly group: string;
+  /** The version that was asked to answer. */
+  readonly version: string;
+  readonly contextId: string | null;
+  /** True for the marked share of traffic that tests a troubled ability (R28). */
+  readonly bypass: boolean;
+  /** W3C trace context of this attempt, for calls that the handler makes. */
+  readonly traceparent: string;
+  /** Lines carry the reach's id, ability and attempt. */
+  readonly log: AgentLog;
+}
+
+/**
+ * Does the work of one ability. Returns the agent's whole answer, a JSON object. Throw {@link AgentRejected} for a request
+ * that will never work, {@link AgentBusy} to be asked again later; anything else thrown counts as a passing failure.
+ */
+export type AgentHandler = (payload: JsonObject, context: AgentContext) => Promise<JsonOutput> | JsonOutput;
+
+/** Any JSON object; interfaces without an index signature fit too. */
+export type JsonOutput = JsonObject | { [key: string]: Json | undefined } | object;
+
+/** Where the agent's registration stands. */
+export type Registration = 'starting' | 'registered' | 'lost' | 'superseded' | 'stopped';
+
+/** What `ReachAgent` tells. */
+export interface AgentEvents {
+  /** The instance is registered for the first time. */
+  registered: [lease: { epoch: string; ttlSec: number }];
+  /** The lease is gone, or surely expired because the gateway is out of reach; work in hand goes on. */
+  lost: [reason: string];
+  /** Registered again by itself after `lost`; a new epoch unless the lease had survived after all. */
+  're-registered': [lease: { epoch: string; ttlSec: number }];
+  /** Another process registered this instance id: this one stops. */
+  superseded: [reason: string];
+  /** Something to look at that the agent survives; never thrown when nobody listens. */
+  error: [error: Error];
+  /** Everything has ended. */
+  stopped: [];
+}
+
+/** Options of an agent that serves HTTP. */
+export interface HttpHostOptions {
+  /** Default 0: a free one. */
+  port?: number;
+  /** Address to listen on. Default 127.0.0.1. */
+  bindAddress?: string;
+  /** What the gateway is to call when it is not `http://bindAddress:port`, e.g. behind a proxy or in a container. */
+  publicUrl?: string;
+  /** Refuses calls without `Authorization: Bearer TOKEN`: the value of the descriptor's `auth.token_env`. */
+  token?: string;
+}
+
+/** Where an agent's worker connects, in place of what the gateway says. */
+export interface WorkerHostOptions {
+  /** Temporal's front end, `host:port`. */
+  address?: string;
+  namespace?: string;
+  /** For Temporal Cloud and other secured servers. */
+  tls?: NativeConnectionOptions['tls'];
+  apiKey?: NativeConnectionOptions['apiKey'];
+}
+
+/** Options of `ReachAgent`. */
+export interface AgentOptions {
+  /** The descriptor (R12): an object, or the path of a YAML or JSON file. `endpoint.protocol` is `worker` or `http`. */
+  descriptor: DescriptorDraft | string;
+  /** Base URL of the gateway. */
+  gateway: string;
+  apiKey?: string;
+  /** One handler for each ability of the descriptor, no more and no fewer. */
+  handlers: Record<string, AgentHandler>;
+  /** Unique among the agent's instances. Default: host, process and a random part, new for each start. */
+  instanceId?: string;
+  /** Calls at once. Default: the descriptor's `max_concurrency`, else 100. */
+  maxConcurrency?: number;
+  /** For `protocol: http`. */
+  http?: HttpHostOptions;
+  /** For `protocol: worker`. Default: what the gateway says about its Temporal. */
+  worker?: WorkerHostOptions;
+  /** Lease, s. Default 30; below ten heartbeats it is warned about (R13). */
+  ttlSec?: number;
+  /** Default 3,000 (R13). */
+  heartbeatIntervalMs?: number;
+  /** How long `drain` lets running calls finish, ms. Default 15,000. */
+  drainTimeoutMs?: number;
+  /** How long `start` waits for a gateway that is not there yet, ms. Default 60,000. */
+  startTimeoutMs?: number;
+  /** Replaces a registered descriptor of the same version. Default false. */
+  replaceDescriptor?: boolean;
+  /** Drains on SIGTERM and SIGINT; the process then ends by itself. Default false. */
+  handleSignals?: boolean;
+  /** Default: pino to stderr, level `info`. */
+  log?: AgentLog;
+}

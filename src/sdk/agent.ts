@@ -1,0 +1,248 @@
+/**
+ * `agent-reach/agent`: join as an agent in ten lines.
+ *
+ * @example
+ * ```ts
+ * import { ReachAgent, AgentRejected } from 'agent-reach/agent';
+ *
+ * const agent = new ReachAgent({
+ *   descriptor: './echo.yaml',
+ *   gateway: 'http://127.0.0.1:8080',
+ *   handlers: {
+ *     echo: async (payload, ctx) => {
+ *       if (typeof payload.text !== 'string') throw new AgentRejected('text is missing');
+ *       return { text: payload.text, attempt: ctx.attempt };
+ *     },
+ *   },
+ *   handleSignals: true,
+ * });
+ * await agent.start();
+ * ```
+ */
+import { EventEmitter } from 'node:events';
+import { hostname } from 'node:os';
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import { DEFAULT_LEASE_TTL_SEC } from '../protocol/limits';
+import { ReachError } from '../protocol/reach-error';
+import { agentTaskQueue } from '../protocol/worker-wire';
+import { loadDescriptor, type LoadedDescriptor } from './agent-descriptor';
+import type { AgentHost } from './agent-host';
+import type { AgentEvents, AgentLog, AgentOptions, Registration } from './agent-types';
+import { CallRunner } from './call-runner';
+import { HttpHost } from './http-host';
+import type { Beat } from './heartbeat-schedule';
+import { LeaseKeeper, type KeptLease } from './lease-keeper';
+import { RegistrationApi, type WorkerAddress } from './registration-api';
+import { monotonic, settledWithin } from './time';
+import { Transport } from './transport';
+
+export { AgentBusy, AgentFailed, AgentRejected, CallStopped, type StopReason } from './agent-errors';
+export type { AgentContext, AgentEvents, AgentHandler, AgentLog, AgentOptions, HttpHostOptions, Registration, WorkerHostOptions } from './agent-types';
+export { ReachError } from '../protocol/reach-error';
+export type { DescriptorDraft } from '../protocol/descriptor';
+export type { Json, JsonObject } from '../protocol/shapes';
+
+const DEFAULT_MAX_CONCURRENCY = 100;
+const DRAIN_TIMEOUT_MS = 15_000;
+const START_TIMEOUT_MS = 60_000;
+/** A drain is announced for at most this long; routing learns of it from the lease's end otherwise, ms. */
+const ANNOUNCE_MS = 2_000;
+
+/**
+ * An agent: registers its descriptor and itself, keeps its lease alive, takes calls over Temporal or HTTP, and leaves
+ * politely. Emits {@link AgentEvents}.
+ */
+export class ReachAgent extends EventEmitter<AgentEvents> {
+  /** This instance's id in the registry. */
+  readonly instanceId: string;
+  readonly #loaded: LoadedDescriptor;
+  readonly #maxConcurrency: number;
+  readonly #log: AgentLog;
+  readonly #runner: CallRunner;
+  readonly #transport: Transport;
+  readonly #api: RegistrationApi;
+  readonly #keeper: LeaseKeeper;
+  #host: AgentHost | undefined;
+  #hostUrl: string | undefined;
+  #workerAt: WorkerAddress | undefined;
+  #ending: Promise<void> | undefined;
+  readonly #onSignal = () => void this.drain();
+
+  /** Throws `invalid_descriptor` when the descriptor and the handlers do not fit together. */
+  constructor(private readonly options: AgentOptions) {
+    super();
+    this.#loaded = loadDescriptor(options.descriptor, Object.keys(options.handlers));
+    const { descriptor } = this.#loaded;
+    if (descriptor.endpoint?.protocol !== 'worker' && descriptor.endpoint?.protocol !== 'http') {
+      throw new ReachError('invalid_descriptor', 'A ReachAgent serves `endpoint: {protocol: worker}` or `{protocol: http}`; set one of them');
+    }
+    this.instanceId = options.instanceId ?? newInstanceId();
+    this.#maxConcurrency = options.maxConcurrency ?? descriptor.max_concurrency ?? DEFAULT_MAX_CONCURRENCY;
+    this.#log = options.log ?? pino({ base: { agent: descriptor.name, instance: this.instanceId } }, pino.destination(2));
+    this.#runner = new CallRunner({ handlers: options.handlers, maxConcurrency: this.#maxConcurrency, log: this.#log });
+    this.#transport = new Transport({ url: options.gateway, apiKey: options.apiKey, maxConnections: 4 });
+    this.#api = new RegistrationApi(this.#transport, { name: descriptor.name, instanceId: this.instanceId });
+    this.#keeper = this.#makeKeeper();
+  }
+
+  /** Where the registration stands. */
+  get registration(): Registration {
+    return this.#keeper.state;
+  }
+
+  /** The URL this agent serves; undefined for workers and before `start`. */
+  get url(): string | undefined {
+    return this.#hostUrl;
+  }
+
+  /** Calls being worked on. */
+  get inFlight(): number {
+    return this.#runner.inFlight;
+  }
+
+  /**
+   * Registers and begins to take calls. Waits for a gateway that is not there yet (`startTimeoutMs`). Throws the gateway's
+   * refusal, `engine_unavailable` when gateway or Temporal stay out of reach, or the listening error of a taken port.
+   */
+  async start(): Promise<void> {
+    if (this.#host || this.#ending) throw new ReachError('invalid_request', 'This agent was started already; make a new ReachAgent');
+    try {
+      await this.#begin();
+    } catch (caught) {
+      await this.stop();
+      throw caught;
+    }
+    if (this.options.handleSignals) for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, this.#onSignal);
+  }
+
+  /**
+   * Leaves politely (R14): reports `draining`, takes nothing new, lets running calls finish (`drainTimeoutMs`, then their
+   * signals abort), deregisters. The same promise when called again.
+   */
+  drain(): Promise<void> {
+    return (this.#ending ??= this.#end(this.options.drainTimeoutMs ?? DRAIN_TIMEOUT_MS));
+  }
+
+  /** Leaves now: running calls are aborted and will be delivered again. */
+  stop(): Promise<void> {
+    this.#runner.abortAll();
+    return (this.#ending ??= this.#end(0));
+  }
+
+  async #begin(): Promise<void> {
+    const isHttp = this.#loaded.descriptor.endpoint?.protocol === 'http';
+    if (isHttp) {
+      const host = await HttpHost.start(this.#runner, this.options.http);
+      this.#host = host;
+      this.#hostUrl = host.url;
+    }
+    await this.#keeper.start(this.options.startTimeoutMs ?? START_TIMEOUT_MS);
+    if (!isHttp) this.#host = await this.#startWorker();
+    this.#keeper.keep();
+    this.#host?.ended.then(
+      () => this.drain(), // a signal that Temporal's runtime caught
+      (caught: unknown) => this.#fail(caught),
+    );
+  }
+
+  /** Loaded only when needed: agents that speak HTTP start without Temporal's native library. */
+  async #startWorker(): Promise<AgentHost> {
+    const { WorkerHost } = await import('./worker-host');
+    const { name, version, endpoint } = this.#loaded.descriptor;
+    const { worker = {}, drainTimeoutMs: graceMs = DRAIN_TIMEOUT_MS } = this.options;
+    const fallback = { address: '127.0.0.1:7233', namespace: 'default', task_queue: agentTaskQueue({ name, version, taskQueue: endpoint?.task_queue }) };
+    const at = this.#workerAt ?? fallback;
+    return WorkerHost.start({ runner: this.#runner, instanceId: this.instanceId, maxConcurrency: this.#maxConcurrency, graceMs, at, options: worker });
+  }
+
+  #makeKeeper(): LeaseKeeper {
+    const api = {
+      register: (signal: AbortSignal) => this.#register(signal),
+      beat: (epoch: string, beat: Beat, signal: AbortSignal) => this.#beat(epoch, beat, signal),
+    };
+    const listener = {
+      registered: (lease: KeptLease, again: boolean) => this.#registered(lease, again),
+      lost: (reason: string) => this.#lost(reason),
+      superseded: (reason: string) => this.#superseded(reason),
+      error: (error: ReachError) => this.#report(error),
+    };
+    return new LeaseKeeper(api, listener, { clock: monotonic, random: Math.random, intervalMs: this.options.heartbeatIntervalMs });
+  }
+
+  async #register(signal: AbortSignal): Promise<KeptLease> {
+    await this.#api.putDescriptor(this.#loaded.source, { replace: this.options.replaceDescriptor ?? false, signal });
+    const body = {
+      version: this.#loaded.descriptor.version,
+      ttl_sec: this.options.ttlSec ?? DEFAULT_LEASE_TTL_SEC,
+      max_concurrency: this.#maxConcurrency,
+      ...(this.#hostUrl !== undefined && { host: this.#hostUrl }),
+    };
+    const answer = await this.#api.putInstance(body, signal);
+    this.#workerAt = answer.worker;
+    return { epoch: String(answer.epoch), ttlSec: answer.ttl_sec };
+  }
+
+  #beat(epoch: string, beat: Beat, signal: AbortSignal): Promise<number> {
+    const { status, load, inFlight } = this.#runner;
+    const body = { epoch, status, load, in_flight: inFlight, ...(beat.renew && { renew: true as const }) };
+    return this.#api.heartbeat(body, { timeoutMs: beat.timeoutMs, signal });
+  }
+
+  #registered(lease: KeptLease, again: boolean): void {
+    this.#log.info({ epoch: lease.epoch, host: this.#hostUrl }, again ? 'registered again' : 'registered');
+    if (!again && this.#keeper.leaseTooShort) {
+      this.#log.warn({ ttl_sec: lease.ttlSec }, 'the lease is shorter than ten heartbeats: a few lost ones end it; raise ttlSec or lower heartbeatIntervalMs');
+    }
+    this.emit(again ? 're-registered' : 'registered', { epoch: lease.epoch, ttlSec: lease.ttlSec });
+  }
+
+  #lost(reason: string): void {
+    this.#log.warn({ reason }, 'the registration is lost; registering again');
+    this.emit('lost', reason);
+  }
+
+  #superseded(reason: string): void {
+    this.#log.error({ reason }, 'another process registered this instance id; stopping');
+    this.emit('superseded', reason);
+    void this.drain();
+  }
+
+  #fail(caught: unknown): void {
+    this.#report(caught instanceof Error ? caught : new Error(String(caught)));
+    void this.drain();
+  }
+
+  /** An `error` event that nobody listens to would end the process (node:events); it is logged in any case. */
+  #report(error: Error): void {
+    this.#log.warn({ err: error }, error.message);
+    if (this.listenerCount('error') > 0) this.emit('error', error);
+  }
+
+  async #end(graceMs: number): Promise<void> {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.off(name, this.#onSignal);
+    this.#runner.beginDrain();
+    const { epoch } = this.#keeper;
+    const announced = graceMs > 0 ? this.#keeper.announceDrain() : Promise.resolve();
+    await settledWithin(announced, ANNOUNCE_MS);
+    await this.#host?.drain(graceMs);
+    await this.#keeper.stop();
+    if (epoch !== undefined && this.registration !== 'superseded') await this.#deregister(this.#keeper.epoch ?? epoch);
+    await this.#transport.destroy();
+    this.#log.info({}, 'stopped');
+    this.emit('stopped');
+  }
+
+  async #deregister(epoch: string): Promise<void> {
+    try {
+      await this.#api.deleteInstance(epoch);
+    } catch (caught) {
+      this.#log.info({ err: caught }, 'not deregistered; the lease will run out');
+    }
+  }
+}
+
+function newInstanceId(): string {
+  const host = hostname().toLowerCase().replace(/[^a-z0-9-]/g, '-').slice(0, 40);
+  return `${host}-${process.pid}-${randomBytes(3).toString('hex')}`;
+}

@@ -1,0 +1,150 @@
+import { ReachError } from '../protocol/reach-error';
+import type { AgentCall, AgentStatus, JsonObject } from '../protocol/shapes';
+import { CallFault, CallStopped, failureOf, type StopReason } from './agent-errors';
+import type { AgentContext, AgentHandler, AgentLog } from './agent-types';
+import { checkCall, toOutput } from './call-output';
+import { Budget, monotonic, timedSignal, type Clock } from './time';
+
+/** Longest attempt when nobody set a deadline, ms. */
+const NO_DEADLINE_MS = 86_400_000;
+
+export interface CallRunnerOptions {
+  handlers: Record<string, AgentHandler>;
+  maxConcurrency: number;
+  log: AgentLog;
+  clock?: Clock;
+}
+
+/** Where a call came from. */
+export interface CallOrigin {
+  traceparent: string;
+  /** Aborts with a {@link CallStopped} when the caller gives up. */
+  signal: AbortSignal;
+  /** What the transport allows, ms, when that is less than the call's own `deadline_ms`. */
+  limitMs?: number;
+}
+
+/** A call being worked on. */
+export interface RunningCall {
+  /** The answer, or a {@link ReachError} with the wire's code. Settles when the handler has really ended. */
+  answer: Promise<JsonObject>;
+  /** Aborts with a {@link CallStopped}: cancelled, deadline or shutdown. */
+  signal: AbortSignal;
+}
+
+/** Runs handlers, whatever protocol the calls came by; counts what is in flight until a handler has really ended. */
+export class CallRunner {
+  #inFlight = 0;
+  #draining = false;
+  readonly #shutdown = new AbortController();
+  readonly #idle: (() => void)[] = [];
+
+  constructor(private readonly options: CallRunnerOptions) {}
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** 0–1: the share of the allowed concurrency in use. */
+  get load(): number {
+    return Math.min(1, this.#inFlight / this.options.maxConcurrency);
+  }
+
+  /** What heartbeats report (R14). */
+  get status(): AgentStatus {
+    if (this.#draining) return 'draining';
+    return this.#inFlight >= this.options.maxConcurrency ? 'busy' : 'ready';
+  }
+
+  /** From now on the status is `draining`. */
+  beginDrain(): void {
+    this.#draining = true;
+  }
+
+  /** Aborts what still runs. */
+  abortAll(): void {
+    this.#shutdown.abort(new CallStopped('shutdown'));
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Starts a call. Throws a {@link ReachError} at once for one that no handler can take. */
+  start(value: unknown, origin: CallOrigin): RunningCall {
+    const call = this.#check(value);
+    const handler = this.#handlerOf(call.ability);
+    const budget = new Budget(Math.min(call.deadline_ms ?? NO_DEADLINE_MS, origin.limitMs ?? Infinity), this.options.clock ?? monotonic);
+    const timer = timedSignal(budget.remainingMs, () => new CallStopped('deadline'), [origin.signal, this.#shutdown.signal]);
+    const context = this.#contextOf(call, { budget, signal: timer.signal, traceparent: origin.traceparent });
+    this.#inFlight += 1;
+    const answer = this.#work(handler, call, context).finally(() => {
+      timer.clear();
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    });
+    return { answer, signal: timer.signal };
+  }
+
+  async #work(handler: AgentHandler, call: AgentCall, context: AgentContext): Promise<JsonObject> {
+    try {
+      return toOutput(await handler(call.payload, context), call.ability);
+    } catch (caught) {
+      const error = failureOf(caught, stopReason(context.signal));
+      context.log.warn({ code: error.code, err: caught }, 'the attempt failed');
+      throw error;
+    }
+  }
+
+  #check(value: unknown): AgentCall {
+    try {
+      return checkCall(value);
+    } catch (caught) {
+      throw caught instanceof CallFault ? caught.error : caught;
+    }
+  }
+
+  #handlerOf(ability: string): AgentHandler {
+    const handler = Object.hasOwn(this.options.handlers, ability) ? this.options.handlers[ability] : undefined;
+    if (handler) return handler;
+    throw new ReachError('agent_rejected', `This agent has no ability \`${ability}\`; it was registered with another descriptor`);
+  }
+
+  #contextOf(call: AgentCall, run: { budget: Budget; signal: AbortSignal; traceparent: string }): AgentContext {
+    const fields = { reach_id: call.reach_id, ability: call.ability, attempt: call.attempt };
+    return {
+      reachId: call.reach_id,
+      messageId: call.message_id,
+      ability: call.ability,
+      type: call.type,
+      attempt: call.attempt,
+      idempotencyKey: call.idempotency_key,
+      sourceAgent: call.source_agent,
+      group: call.group,
+      version: call.version,
+      contextId: call.context_id,
+      bypass: call.bypass,
+      traceparent: run.traceparent,
+      signal: run.signal,
+      log: withFields(this.options.log, fields),
+      get deadlineMs() {
+        return run.budget.remainingMs;
+      },
+    };
+  }
+}
+
+/** Why a call's signal aborted; undefined while it has not. */
+export function stopReason(signal: AbortSignal): StopReason | undefined {
+  return signal.aborted && signal.reason instanceof CallStopped ? signal.reason.reason : undefined;
+}
+
+function withFields(log: AgentLog, fields: object): AgentLog {
+  return {
+    debug: (more, message) => log.debug({ ...fields, ...more }, message),
+    info: (more, message) => log.info({ ...fields, ...more }, message),
+    warn: (more, message) => log.warn({ ...fields, ...more }, message),
+    error: (more, message) => log.error({ ...fields, ...more }, message),
+  };
+}

@@ -1,0 +1,271 @@
+/**
+ * `agent-reach/client`: reach agents by ability from any Node program.
+ *
+ * @example
+ * ```ts
+ * import { AgentReachClient, ReachError } from 'agent-reach/client';
+ *
+ * const reach = new AgentReachClient({ url: 'http://127.0.0.1:8080' });
+ * try {
+ *   const { output, agent_name, route_reason } = await reach.invokeAbility<{ text: string }>('echo', { text: 'hello' });
+ *   console.log(output.text, agent_name, route_reason);
+ * } catch (error) {
+ *   if (error instanceof ReachError) console.error(error.code, error.message);
+ * } finally {
+ *   await reach.close();
+ * }
+ * ```
+ */
+import { v7 as uuidv7 } from 'uuid';
+import type { DescriptorDraft } from '../protocol/descriptor';
+import type { EnvelopeDraft } from '../protocol/envelope';
+import { DEFAULT_TIMEOUT_MS } from '../protocol/limits';
+import { ReachError } from '../protocol/reach-error';
+import type { JsonObject, Receipt, ReachStatus, Trace } from '../protocol/shapes';
+import { pollUntilEnd, resultOf } from './long-poll';
+import { Budget, monotonic, type Clock } from './time';
+import { Transport, type TransportCall, type TransportOptions } from './transport';
+import type { AbilityHit, AbilityView, AgentView, Page, ReachResult, ReachSummary, ReachView, RegistrationView, RouteExplanation } from './wire-types';
+
+export { ReachError, type FieldError, type Problem } from '../protocol/reach-error';
+export { isTransient, isRetryableByCaller, type ErrorCode } from '../protocol/error-codes';
+export type * from '../protocol/shapes';
+export type { EnvelopeDraft } from '../protocol/envelope';
+export type * from './wire-types';
+export type { ReachResult } from './wire-types';
+
+/** How long the POST of a sync reach is held before long polling begins, s. */
+const POST_WAIT_SEC = 2;
+/** The gateway ends a reach at its deadline and then says so: how much longer the client listens, ms. */
+const VERDICT_GRACE_MS = 3_000;
+/** How much longer than the asked-for hold one exchange may take, ms. */
+const EXCHANGE_GRACE_MS = 5_000;
+/** Most time for anything but a reach, ms. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Options of {@link AgentReachClient}. */
+export interface ClientOptions extends TransportOptions {
+  /** Default deadline of a sync reach, ms. Default 10,000. */
+  timeoutMs?: number;
+}
+
+/** Everything an envelope may say but what {@link AgentReachClient.invokeAbility} says for you. */
+export type InvokeOptions = Omit<EnvelopeDraft, 'ability' | 'payload' | 'mode' | 'timeout_ms'> & WaitOptions;
+
+/** How long to wait, and what stops the waiting. */
+export interface WaitOptions {
+  /** Of the whole reach where it is made, else of the waiting, ms. */
+  timeoutMs?: number;
+  /** Stops the waiting; the reach goes on unless `cancelOnAbort` is set. */
+  signal?: AbortSignal;
+  /** Also cancels the reach when `signal` aborts once the reach has an id. Default false. */
+  cancelOnAbort?: boolean;
+}
+
+/** Filter of {@link AgentReachClient.list}. `since` is an ISO time; `limit` is a page's size. */
+export interface ListFilter {
+  status?: ReachStatus;
+  ability?: string;
+  agent?: string;
+  source?: string;
+  since?: string;
+  cursor?: string;
+  limit?: number;
+}
+
+/** Options of a plain request. */
+export interface RequestOptions {
+  signal?: AbortSignal;
+}
+
+/**
+ * A caller's connection to one gateway: typed, pooled, abortable. Lost requests are repeated only where that is safe: a
+ * reach carries a `message_id` made once by the client, so the repeat is the same reach and not a second one (R2, R7).
+ * Every method throws {@link ReachError}; `engine_unavailable` when the gateway cannot be reached.
+ */
+export class AgentReachClient {
+  readonly #transport: Transport;
+  readonly #timeoutMs: number;
+  readonly #clock: Clock;
+
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options);
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#clock = options.clock ?? monotonic;
+  }
+
+  /**
+   * Asks for an ability and waits for the answer (R5): the receipt comes at once, the result by long polling.
+   *
+   * @example
+   * ```ts
+   * const result = await reach.invokeAbility('intent_classify', { text: '我要退款' }, { timeoutMs: 30_000, idempotency_key: 'ticket-42' });
+   * ```
+   */
+  invokeAbility<T = JsonObject>(ability: string, payload: JsonObject, options: InvokeOptions = {}): Promise<ReachResult<T>> {
+    const { timeoutMs, signal, cancelOnAbort, ...rest } = options;
+    return this.invoke<T>({ ...rest, ability, payload }, { timeoutMs, signal, cancelOnAbort });
+  }
+
+  /**
+   * Sends a whole envelope in sync mode and waits for the answer.
+   *
+   * @example
+   * ```ts
+   * await reach.invoke({ target_agent: 'product_qa#1.2.0', ability: 'answer', payload: { text: 'Is it waterproof?' } });
+   * ```
+   */
+  async invoke<T = JsonObject>(draft: EnvelopeDraft, options: WaitOptions = {}): Promise<ReachResult<T>> {
+    const timeoutMs = options.timeoutMs ?? draft.timeout_ms ?? this.#timeoutMs;
+    const envelope = { ...draft, message_id: draft.message_id ?? uuidv7(), timeout_ms: timeoutMs };
+    const budget = new Budget(timeoutMs + VERDICT_GRACE_MS, this.#clock);
+    const waitSec = Math.max(1, Math.min(POST_WAIT_SEC, Math.ceil(timeoutMs / 1000)));
+    const first = await this.#post<ReachView>(envelope, { prefer: `wait=${waitSec}`, waitSec, budget, signal: options.signal });
+    if (first.status === 'completed') return resultOf<T>(first);
+    return this.#await<T>(first.reach_id, budget, options);
+  }
+
+  /**
+   * Hands a message over and returns its receipt at once: it is durable from then on. `mode` defaults to `async`.
+   *
+   * @example
+   * ```ts
+   * const { reach_id } = await reach.send({ ability: 'summarise', payload: { url }, idempotency_key: url });
+   * const { output } = await reach.wait(reach_id, { timeoutMs: 60_000 });
+   * ```
+   */
+  async send(draft: EnvelopeDraft, options: RequestOptions = {}): Promise<Receipt> {
+    const envelope = { mode: 'async' as const, ...draft, message_id: draft.message_id ?? uuidv7() };
+    const budget = new Budget(Math.min(draft.timeout_ms ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS), this.#clock);
+    return this.#post<Receipt>(envelope, { prefer: 'respond-async', waitSec: 0, budget, signal: options.signal });
+  }
+
+  /** What is known of a reach now. `waitSec` holds the request until it ends, at most 60 s. */
+  get(reachId: string, options: RequestOptions & { waitSec?: number } = {}): Promise<ReachView> {
+    return this.#poll(reachId, options.waitSec ?? 0, { timeoutMs: REQUEST_TIMEOUT_MS, signal: options.signal });
+  }
+
+  /**
+   * Waits for the end of a reach: returns its result or throws the error it ended with. Throws `deadline_exceeded` when
+   * `timeoutMs` (default: the client's) passes first; the reach goes on.
+   */
+  wait<T = JsonObject>(reachId: string, options: WaitOptions = {}): Promise<ReachResult<T>> {
+    return this.#await<T>(reachId, new Budget(options.timeoutMs ?? this.#timeoutMs, this.#clock), options);
+  }
+
+  /** Cancels a reach and what it started; `reach_terminal` when it is over already. */
+  cancel(reachId: string, options: RequestOptions = {}): Promise<ReachView> {
+    return this.#call({ method: 'POST', path: `/v1/reaches/${encode(reachId)}:cancel`, retry: 'unsent', ...options });
+  }
+
+  /** What happened to a reach, hop by hop, from the Temporal history (R33). */
+  trace(reachId: string, options: RequestOptions = {}): Promise<Trace> {
+    return this.#get(`/v1/reaches/${encode(reachId)}/trace`, options);
+  }
+
+  /** Reaches, newest first, a page at a time; eventually consistent. */
+  list(filter: ListFilter = {}, options: RequestOptions = {}): Promise<Page<ReachSummary>> {
+    return this.#get('/v1/reaches', { query: { ...filter }, ...options });
+  }
+
+  /** Who would get this envelope and why; nothing is sent (R16). */
+  route(envelope: EnvelopeDraft, options: RequestOptions = {}): Promise<RouteExplanation> {
+    return this.#call({ method: 'POST', path: '/v1/route', body: envelope, retry: 'always', ...options });
+  }
+
+  /** All agents that the caller may see. */
+  agents(options: RequestOptions & { cursor?: string } = {}): Promise<Page<AgentView>> {
+    const { cursor, ...rest } = options;
+    return this.#get('/v1/agents', { query: { cursor }, ...rest });
+  }
+
+  /** Everything known about one agent. */
+  agent(name: string, options: RequestOptions = {}): Promise<AgentView> {
+    return this.#get(`/v1/agents/${encode(name)}`, options);
+  }
+
+  /** The catalogue of abilities. */
+  abilities(options: RequestOptions & { cursor?: string } = {}): Promise<Page<AbilityView>> {
+    const { cursor, ...rest } = options;
+    return this.#get('/v1/abilities', { query: { cursor }, ...rest });
+  }
+
+  /** One ability of the catalogue. */
+  ability(name: string, options: RequestOptions = {}): Promise<AbilityView> {
+    return this.#get(`/v1/abilities/${encode(name)}`, options);
+  }
+
+  /** Abilities by meaning, best first. */
+  async searchAbilities(query: string, options: RequestOptions & { limit?: number } = {}): Promise<AbilityHit[]> {
+    const { limit, ...rest } = options;
+    const body = { query, ...(limit !== undefined && { limit }) };
+    const found = await this.#call<{ results: AbilityHit[] }>({ method: 'POST', path: '/v1/abilities:search', body, retry: 'always', ...rest });
+    return found.results;
+  }
+
+  /**
+   * Registers a descriptor: YAML or JSON text, or an object. The same content again changes nothing; the same version
+   * with other content is refused (`version_exists`) unless `replace` is set. `dryRun` only checks.
+   */
+  registerDescriptor(
+    descriptor: string | DescriptorDraft,
+    options: RequestOptions & { dryRun?: boolean; replace?: boolean } = {},
+  ): Promise<RegistrationView> {
+    const { dryRun, replace, ...rest } = options;
+    const query = { dry_run: dryRun || undefined, replace: replace || undefined };
+    return this.#call({ method: 'POST', path: '/v1/agents', body: descriptor, query, retry: 'always', ...rest });
+  }
+
+  /** Closes the connections once running requests are done. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #await<T>(reachId: string, budget: Budget, options: WaitOptions): Promise<ReachResult<T>> {
+    const { signal } = options;
+    try {
+      const poll = (waitSec: number, timeoutMs: number) => this.#poll(reachId, waitSec, { timeoutMs, signal });
+      const view = await pollUntilEnd({ poll, budget, signal });
+      if (view) return resultOf<T>(view);
+    } catch (caught) {
+      if (options.cancelOnAbort && signal?.aborted) await this.cancel(reachId).catch(() => undefined);
+      throw caught;
+    }
+    const message = `Reach ${reachId} was not over after ${budget.totalMs} ms of waiting; it goes on: ask again with wait() or get()`;
+    throw new ReachError('deadline_exceeded', message, { extra: { reach_id: reachId } });
+  }
+
+  #poll(reachId: string, waitSec: number, limits: { timeoutMs: number; signal?: AbortSignal }): Promise<ReachView> {
+    const query = { wait: waitSec || undefined };
+    const attemptTimeoutMs = waitSec * 1000 + EXCHANGE_GRACE_MS;
+    return this.#get(`/v1/reaches/${encode(reachId)}`, { query, attemptTimeoutMs, ...limits });
+  }
+
+  async #post<T>(envelope: EnvelopeDraft, how: { prefer: string; waitSec: number; budget: Budget; signal?: AbortSignal }): Promise<T> {
+    return this.#call<T>({
+      method: 'POST',
+      path: '/v1/reaches',
+      body: envelope,
+      headers: { prefer: how.prefer },
+      attemptTimeoutMs: how.waitSec * 1000 + EXCHANGE_GRACE_MS,
+      timeoutMs: how.budget.remainingMs,
+      retry: 'always',
+      signal: how.signal,
+    });
+  }
+
+  #get<T>(path: string, options: Partial<TransportCall> = {}): Promise<T> {
+    return this.#call<T>({ method: 'GET', path, retry: 'always', ...options });
+  }
+
+  async #call<T>(call: Omit<TransportCall, 'timeoutMs'> & { timeoutMs?: number }): Promise<T> {
+    const { body } = await this.#transport.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...call });
+    return body;
+  }
+}
+
+/** A path segment; an empty one would ask for the whole list instead. */
+function encode(name: string): string {
+  if (name === '') throw new ReachError('invalid_request', 'An empty id or name names nothing; pass the one you were given');
+  return encodeURIComponent(name);
+}

@@ -1,0 +1,140 @@
+import { Context, type Info } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { isTransient } from '../protocol/error-codes';
+import { ReachError } from '../protocol/reach-error';
+import { AGENT_ACTIVITY, type WorkerAnswer, type WorkerCall, type WorkerFailureDetail } from '../protocol/worker-wire';
+import type { AgentHost } from './agent-host';
+import { CallStopped, type StopReason } from './agent-errors';
+import type { WorkerHostOptions } from './agent-types';
+import { stopReason, type CallRunner } from './call-runner';
+import type { WorkerAddress } from './registration-api';
+
+/** What a {@link WorkerHost} is made of. */
+export interface WorkerHostParts {
+  runner: CallRunner;
+  instanceId: string;
+  maxConcurrency: number;
+  /** Fixed when the worker is made: how long a shutdown lets activities finish, ms. */
+  graceMs: number;
+  at: WorkerAddress;
+  options: WorkerHostOptions;
+}
+
+/** Cancellation rides on heartbeats: one a second (`invoke` heartbeats time out after 3 s). */
+const HEARTBEAT_MS = 1_000;
+/** How long handlers may take to notice that they were aborted before the worker is torn down, ms. */
+const FORCE_AFTER_MS = 5_000;
+
+/** Runs the agent as a Temporal activity worker on its own task queue (R37): Temporal holds the work while no agent polls. */
+export class WorkerHost implements AgentHost {
+  readonly ended: Promise<void>;
+
+  private constructor(
+    private readonly runner: CallRunner,
+    private readonly worker: Worker,
+    private readonly connection: NativeConnection,
+  ) {
+    this.ended = worker.run();
+    this.ended.catch(() => undefined);
+  }
+
+  /** Connects and polls. Throws `engine_unavailable` when Temporal cannot be reached. */
+  static async start(parts: WorkerHostParts): Promise<WorkerHost> {
+    const { options, at, runner } = parts;
+    const connection = await connect(options.address ?? at.address, options);
+    try {
+      const worker = await Worker.create({
+        connection,
+        namespace: options.namespace ?? at.namespace,
+        taskQueue: at.task_queue,
+        identity: parts.instanceId,
+        activities: { [AGENT_ACTIVITY]: activityOf(runner, parts.instanceId) },
+        maxConcurrentActivityTaskExecutions: parts.maxConcurrency,
+        maxHeartbeatThrottleInterval: HEARTBEAT_MS,
+        shutdownGraceTime: parts.graceMs,
+        shutdownForceTime: parts.graceMs + FORCE_AFTER_MS,
+      });
+      return new WorkerHost(runner, worker, connection);
+    } catch (caught) {
+      await connection.close();
+      throw caught;
+    }
+  }
+
+  async drain(): Promise<void> {
+    this.runner.beginDrain();
+    // A signal may have stopped it already: Temporal's runtime listens to SIGTERM and SIGINT by itself.
+    if (this.worker.getState() === 'RUNNING') this.worker.shutdown();
+    await this.ended.catch(() => undefined);
+    await this.connection.close();
+  }
+}
+
+async function connect(address: string, options: WorkerHostOptions): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect({ address, tls: options.tls, apiKey: options.apiKey });
+  } catch (cause) {
+    throw new ReachError('engine_unavailable', `Temporal cannot be reached at ${address}; set worker.address if the agent sees it elsewhere`, { cause });
+  }
+}
+
+/** The activity that every agent worker offers; see the contract in `protocol/worker-wire`. */
+function activityOf(runner: CallRunner, instance: string) {
+  return async (call: WorkerCall): Promise<WorkerAnswer> => {
+    const context = Context.current();
+    const detail: WorkerFailureDetail = { instance, received_at: new Date().toISOString() };
+    const stopBeating = beat(context, detail);
+    const cancelled = followCancellation(context);
+    try {
+      const origin = { traceparent: call.traceparent, signal: cancelled, limitMs: limitOf(context.info) };
+      return { output: await runner.start(call, origin).answer, ...detail };
+    } catch (caught) {
+      if (stopReason(cancelled) === 'cancelled') throw new CancelledFailure('The attempt was cancelled');
+      throw toFailure(ReachError.from(caught), detail);
+    } finally {
+      stopBeating();
+    }
+  };
+}
+
+/** The first heartbeat at once: whatever happens next, the workflow can tell that the call arrived (R33). */
+function beat(context: Context, detail: WorkerFailureDetail): () => void {
+  if (!context.info.heartbeatTimeoutMs) return () => undefined;
+  context.heartbeat(detail);
+  const timer = setInterval(() => context.heartbeat(detail), HEARTBEAT_MS);
+  return () => clearInterval(timer);
+}
+
+function followCancellation(context: Context): AbortSignal {
+  const controller = new AbortController();
+  const follow = () => controller.abort(new CallStopped(reasonOf(context)));
+  if (context.cancellationSignal.aborted) follow();
+  else context.cancellationSignal.addEventListener('abort', follow, { once: true });
+  return controller.signal;
+}
+
+function reasonOf(context: Context): StopReason {
+  const details = context.cancellationDetails;
+  if (details?.workerShutdown) return 'shutdown';
+  return details?.timedOut ? 'deadline' : 'cancelled';
+}
+
+/** The tighter of the activity's own timeouts; the call's `deadline_ms` is applied by the runner. */
+function limitOf(info: Info): number {
+  const limits = [info.startToCloseTimeoutMs, info.scheduleToCloseTimeoutMs].filter((ms) => ms > 0);
+  return limits.length > 0 ? Math.min(...limits) : Infinity;
+}
+
+function toFailure(error: ReachError, detail: WorkerFailureDetail): ApplicationFailure {
+  const { retryAfterMs } = error.options;
+  const failure = ApplicationFailure.create({
+    message: error.message,
+    type: error.code,
+    nonRetryable: !isTransient(error.code),
+    details: [detail],
+    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
+  });
+  failure.stack = undefined; // the agent's files are nobody's business
+  return failure;
+}

@@ -1,0 +1,50 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ERROR_CODES } from '../protocol/error-codes';
+
+/** Metrics of calls to agents and of connection reuse. Labels come from closed sets only (M05). */
+export interface AgentMetrics {
+  callFinished(outcome: 'ok' | string, durationMs: number): void;
+  connectionOpened(): void;
+  requestSent(): void;
+}
+
+/** A registry with the process's own metrics. */
+export function createMetricsRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** New connections beside requests show whether connections are reused (R39). */
+export function createAgentMetrics(registry: Registry): AgentMetrics {
+  const registers = [registry];
+  const attempts = new Counter({ name: 'agent_reach_attempts_total', help: 'Attempts at agents by outcome: ok or an error code', labelNames: ['outcome'], registers });
+  const duration = new Histogram({ name: 'agent_reach_attempt_duration_seconds', help: 'Time of one attempt at an agent', buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120], registers });
+  const connections = new Counter({ name: 'agent_reach_agent_connections_total', help: 'New connections to agents', registers });
+  const requests = new Counter({ name: 'agent_reach_agent_requests_total', help: 'HTTP requests to agents', registers });
+  const known = new Set<string>(ERROR_CODES);
+  return {
+    callFinished(outcome, durationMs) {
+      attempts.inc({ outcome: outcome === 'ok' || known.has(outcome) ? outcome : 'other' });
+      duration.observe(durationMs / 1_000);
+    },
+    connectionOpened: () => connections.inc(),
+    requestSent: () => requests.inc(),
+  };
+}
+
+/** How old the registry's view is, and whether it is still fed. */
+export function observeRegistry(registry: Registry, read: () => { connected: boolean; lastSyncAgeMs: number; agents: number }): void {
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect(this: Gauge) {
+        this.set(value());
+      },
+    });
+  gauge('agent_reach_registry_sync_age_seconds', 'Time since the registry view was last known to be current', () => read().lastSyncAgeMs / 1_000);
+  gauge('agent_reach_registry_connected', '1 while etcd feeds the registry view', () => (read().connected ? 1 : 0));
+  gauge('agent_reach_agents', 'Registered agent versions', () => read().agents);
+}

@@ -1,0 +1,25 @@
+/**
+ * Composition root: a worker alone, for scaling out beside gateways that run with --no-worker.
+ * Usage: node worker.js [--config FILE]
+ */
+import { createPlatform, createWorker } from './platform';
+import { readRootArguments, runRoot } from './root';
+import { createLogger } from './telemetry/logger';
+import { createMetricsRegistry } from './telemetry/metrics';
+
+async function start(): Promise<() => Promise<void>> {
+  const { config } = readRootArguments({});
+  const logger = createLogger('worker', config.logging.level);
+  const platform = await createPlatform(config, logger, createMetricsRegistry());
+  const worker = await createWorker(platform);
+  const working = worker.run();
+  logger.info({ task_queue: config.temporal.task_queue }, 'worker ready');
+  process.stdout.write('ready worker\n');
+  return async () => {
+    worker.shutdown();
+    await working;
+    await platform.close();
+  };
+}
+
+runRoot('worker', start);

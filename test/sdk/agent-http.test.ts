@@ -1,0 +1,223 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { AgentBusy, AgentFailed, AgentRejected, ReachAgent, type AgentContext, type AgentHandler, type AgentOptions } from '../../src/sdk/agent';
+import type { JsonObject } from '../../src/protocol/shapes';
+import { call, echoDescriptor, quietLog, startRegistry } from './scripted-registry';
+import type { ScriptedGateway } from './scripted-gateway';
+
+let gateway: ScriptedGateway;
+let agent: ReachAgent;
+let log: ReturnType<typeof quietLog>;
+
+async function serve(handler: AgentHandler, options: Partial<AgentOptions> = {}) {
+  ({ gateway } = await startRegistry());
+  log = quietLog();
+  agent = new ReachAgent({ descriptor: echoDescriptor('http'), gateway: gateway.url, handlers: { echo: handler }, log, ...options });
+  await agent.start();
+}
+
+afterEach(async () => {
+  await agent?.stop();
+  await gateway?.close();
+});
+
+async function post(body: unknown, headers: Record<string, string> = {}): Promise<{ status: number; body: JsonObject; headers: Headers }> {
+  const response = await fetch(agent.url ?? '', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as JsonObject, headers: response.headers };
+}
+
+/** A handler that waits to be let go, and the promise of its having begun. */
+function gate() {
+  let begin: (context: AgentContext) => void;
+  let release: () => void;
+  const begun = new Promise<AgentContext>((resolve) => (begin = resolve));
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const handler: AgentHandler = async (_payload, context) => {
+    begin(context);
+    await released;
+    return { done: true };
+  };
+  return { handler, begun, release: () => release() };
+}
+
+describe('calls', () => {
+  it('hands the handler its payload and what surrounds it', async () => {
+    const seen: AgentContext[] = [];
+    await serve((payload, context) => {
+      seen.push(context);
+      return { text: payload.text, left: context.deadlineMs };
+    });
+    const { status, body } = await post(call({ attempt: 2, bypass: true }), { traceparent: '00-aa-bb-01' });
+    expect(status).toBe(200);
+    expect(body.text).toBe('你好');
+    expect(Number(body.left)).toBeGreaterThan(4_000);
+    expect(Number(body.left)).toBeLessThanOrEqual(5_000);
+    expect(seen[0]).toMatchObject({ reachId: 'r-1', messageId: 'm-1', ability: 'echo', attempt: 2, idempotencyKey: 'k-1', sourceAgent: 'tester', group: 'default', bypass: true, traceparent: '00-aa-bb-01', contextId: null });
+  });
+
+  it.each([
+    ['a refusal', () => new AgentRejected('no such ticket'), 422, 'agent_rejected', 'no such ticket', null],
+    ['a crash', () => new TypeError('x is undefined'), 500, 'agent_error', 'x is undefined', null],
+    ['a failure with advice', () => new AgentFailed('model restarts', 1_500), 500, 'agent_error', 'model restarts', '2'],
+    ['too much to do', () => new AgentBusy('queue is full', 3_000), 429, 'agent_busy', 'queue is full', '3'],
+    ['a thrown string', () => 'oops', 500, 'agent_error', 'oops', null],
+  ])('answers %s with the right status and no stack', async (_, error, status, code, detail, retryAfter) => {
+    await serve(() => {
+      throw error();
+    });
+    const answer = await post(call());
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ code, detail, status });
+    expect(answer.headers.get('retry-after')).toBe(retryAfter);
+    expect(JSON.stringify(answer.body)).not.toMatch(/\.ts|node_modules|stack/);
+    expect(log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields)).toContainEqual(expect.objectContaining({ code, reach_id: 'r-1' }));
+  });
+
+  it.each([
+    ['an array', [1]],
+    ['nothing', undefined],
+    ['a number that JSON lacks', { score: Number.NaN }],
+    ['a loop', Object.assign({}, { get self() { return this; } })],
+    ['a bigint', { n: 1n }],
+  ])('never passes on %s as an answer', async (_, value) => {
+    await serve(() => value as never);
+    const { status, body } = await post(call());
+    expect(status).toBe(501);
+    expect(body.code).toBe('agent_protocol_error');
+  });
+
+  it('refuses to send an answer over 1 MiB', async () => {
+    await serve(() => ({ text: 'x'.repeat(1_048_576) }));
+    expect((await post(call())).body.code).toBe('agent_response_too_large');
+  });
+
+  it.each([
+    ['another ability', call({ ability: 'sing' }), {}, 422],
+    ['an inherited name', call({ ability: 'constructor' }), {}, 422],
+    ['no call', { hello: 1 }, {}, 422],
+    ['broken JSON', '{"a":', {}, 400],
+    ['a duplicate key', '{"a":1,"a":2}', {}, 400],
+    ['a form', 'a=1', { 'content-type': 'text/plain' }, 415],
+    ['a huge body', `{"x":"${'x'.repeat(1_100_000)}"}`, {}, 413],
+  ])('turns down %s', async (_, body, headers, status) => {
+    await serve(() => ({}));
+    expect((await post(body, headers)).status).toBe(status);
+    expect(agent.inFlight).toBe(0);
+  });
+
+  it('asks for the token when it has one', async () => {
+    await serve(() => ({ ok: true }), { http: { token: 's3cret' } });
+    expect((await post(call())).status).toBe(401);
+    expect((await post(call(), { authorization: 'Bearer s3creT' })).status).toBe(401);
+    expect((await post(call(), { authorization: 'Bearer s3cret' })).status).toBe(200);
+  });
+
+  it('tells its health on GET /healthz and serves nothing else', async () => {
+    await serve(() => ({}));
+    const health = await fetch(`${agent.url}/healthz`);
+    expect(await health.json()).toEqual({ status: 'ready', in_flight: 0, load: 0 });
+    expect((await fetch(`${agent.url}/secrets`)).status).toBe(404);
+    expect((await fetch(`${agent.url}/`)).status).toBe(405);
+  });
+});
+
+describe('limits', () => {
+  it('answers 429 over max_concurrency without beginning, and 200 again afterwards', async () => {
+    const { handler, begun, release } = gate();
+    await serve(handler, { maxConcurrency: 1 });
+    const first = post(call());
+    await begun;
+    const second = await post(call());
+    expect(second.status).toBe(429);
+    expect(second.body).toMatchObject({ code: 'agent_busy', detail: expect.stringContaining('not begun') });
+    release();
+    expect((await first).status).toBe(200);
+    expect((await post(call())).status).toBe(200);
+  });
+
+  it('aborts the handler at its deadline and says so', async () => {
+    await serve(async (_payload, { signal }) => {
+      await once(signal, 'abort');
+      throw signal.reason;
+    });
+    const { status, body } = await post(call({ deadline_ms: 50 }));
+    expect([status, body.code]).toEqual([504, 'agent_timeout']);
+  });
+
+  it('answers at the deadline for a handler that does not listen, and still counts it', async () => {
+    const { handler, release } = gate();
+    await serve(handler, { maxConcurrency: 1 });
+    const { status, body } = await post(call({ deadline_ms: 50 }));
+    expect([status, body.detail]).toEqual([504, expect.stringContaining('ignores ctx.signal')]);
+    expect(agent.inFlight).toBe(1);
+    expect((await post(call())).status).toBe(429);
+    release();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(agent.inFlight).toBe(0);
+  });
+
+  it('aborts the handler when the caller hangs up', async () => {
+    let reason: Promise<unknown> | undefined;
+    const { promise, resolve } = deferred();
+    await serve(async (_payload, { signal }) => {
+      reason = once(signal, 'abort').then(() => signal.reason);
+      resolve();
+      await reason;
+      return {};
+    });
+    const request = httpRequest(agent.url ?? '', { method: 'POST', headers: { 'content-type': 'application/json' } });
+    request.on('error', () => undefined);
+    request.end(JSON.stringify(call()));
+    await promise;
+    request.destroy();
+    await expect(reason).resolves.toMatchObject({ name: 'AbortError', reason: 'cancelled' });
+  });
+});
+
+describe('leaving', () => {
+  it('finishes what it has, takes nothing new, deregisters and stops', async () => {
+    const { handler, begun, release } = gate();
+    await serve(handler);
+    const running = post(call());
+    await begun;
+    const kept = agent.url ?? '';
+    const drained = agent.drain();
+    await gateway.until(() => gateway.requests('POST', /heartbeat$/).some((seen) => seen.json?.status === 'draining'));
+    expect(gateway.requests('DELETE', /./)).toHaveLength(0);
+    release();
+    expect((await running).status).toBe(200);
+    await drained;
+    expect(gateway.requests('DELETE', /./)[0]?.query.get('epoch')).toBe('1');
+    expect(agent.registration).toBe('stopped');
+    await expect(fetch(kept)).rejects.toThrow();
+  });
+
+  it('aborts what is left when the grace is over', async () => {
+    let aborted: unknown;
+    const { promise, resolve } = deferred();
+    await serve(
+      async (_payload, { signal }) => {
+        resolve();
+        await once(signal, 'abort');
+        aborted = signal.reason;
+        throw new Error('stopped half-way');
+      },
+      { drainTimeoutMs: 100 },
+    );
+    const running = post(call());
+    await promise;
+    await agent.drain();
+    expect(aborted).toMatchObject({ reason: 'shutdown' });
+    expect(await running).toMatchObject({ status: 503, body: { code: 'agent_unavailable' } });
+  });
+});
+
+function deferred() {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve: () => resolve() };
+}

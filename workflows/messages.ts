@@ -1,0 +1,160 @@
+/**
+ * What crosses the border of the `reach` workflow: its input, its result, its signal and its update, and the
+ * contract of the activities it calls. Types and plain constants only, so that the gateway may import it.
+ */
+import { defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { ErrorCode } from '../src/protocol/error-codes';
+import type { Envelope } from '../src/protocol/envelope';
+import type { Problem } from '../src/protocol/reach-error';
+import type { RoutedTarget } from '../src/protocol/routed-target';
+import type { AttemptRecord, Decision, JsonObject, TerminalStatus } from '../src/protocol/shapes';
+
+/** Workflow type, as the Temporal Web UI shows it. */
+export const REACH_WORKFLOW = 'reach';
+
+/** A decision with what is needed to act on it. `ready` is false only for async reaches that must wait for an agent. */
+export interface Routed {
+  decision: Decision;
+  target: RoutedTarget;
+  ready: boolean;
+}
+
+export interface ReachInput {
+  tenant: string;
+  envelope: Envelope;
+  routed: Routed;
+  /** The caller holds a connection: the fast path is worth it. */
+  caller_waits: boolean;
+  trace_id: string;
+  /** Digest of the envelope; the same key with another digest is refused. */
+  fingerprint: string;
+}
+
+/** What a completed reach returns; the gateway adds what depends on who asks (`replayed`). */
+export interface ReachOutput {
+  status: 'completed';
+  agent_name: string;
+  agent_version: string;
+  instance: string | null;
+  route_reason: string;
+  confidence: number;
+  decision_id: string;
+  output: JsonObject;
+  attempts: AttemptRecord[];
+  duration_ms: number;
+}
+
+/** Details of the ApplicationFailure with which a reach ends that was not completed; `type` is the problem's code. */
+export interface ReachFailure {
+  status: Exclude<TerminalStatus, 'completed' | 'cancelled'>;
+  problem: Problem;
+  attempts: AttemptRecord[];
+}
+
+/** The kept facts of a reach: enough to answer a GET without reading its history. */
+export interface ReachMemo extends Record<string, unknown> {
+  fingerprint: string;
+  message_id: string;
+  ability: string;
+  source_agent: string;
+  timeout_ms: number;
+  trace_id: string;
+  decision_id: string;
+  agent_name: string;
+  agent_version: string;
+  route_reason: string;
+  /** Set once the agent has acknowledged. */
+  stage?: 'agent_accepted';
+}
+
+/** An agent's late result for the attempt that it answered with "accepted". */
+export interface LateResult {
+  run_id: string;
+  attempt: number;
+  result: { output: JsonObject } | { error: { code: ErrorCode; message: string } };
+}
+
+/** Delivers an agent's late result; one that matches no open attempt is ignored. */
+export const resultSignal = defineSignal<[LateResult]>('result');
+
+/** The facts of acceptance, as the `accepted` update returns them. */
+export interface Acceptance {
+  fingerprint: string;
+  /** Decision of the request that started the run: a repeat sees another one than its own. */
+  request_id: string;
+  stage: 'routed' | 'agent_accepted';
+  agent_name: string;
+  agent_version: string;
+  route_reason: string;
+  decision_id: string;
+}
+
+/** Completes as soon as the reach is durable and routed. One fixed update id: {@link ACCEPTED_UPDATE_ID}. */
+export const acceptedUpdate = defineUpdate<Acceptance, []>('accepted');
+export const ACCEPTED_UPDATE_ID = 'accepted';
+
+export interface RouteInput {
+  tenant: string;
+  envelope: Envelope;
+  /** The decision that stands if it still can; null to decide anew. */
+  proposed: Routed | null;
+  /** `name#version` of agents that were tried in vain. */
+  exclude: string[];
+}
+
+/** `stands`: the proposed decision was confirmed; otherwise the new one. */
+export type RouteOutput = { stands: true } | { stands: false; routed: Routed };
+
+export interface InvokeInput {
+  tenant: string;
+  envelope: Envelope;
+  decision_id: string;
+  agent_name: string;
+  agent_version: string;
+  ability: string;
+  /** What is left of the whole reach when the activity is scheduled, ms. */
+  share_ms: number;
+  timeout_ms: number;
+  /** Retries this activity may make on its own, beyond its first attempt. */
+  retries: number;
+  idempotent: boolean | null;
+  /** Attempts already made at any agent; numbering goes on from here. */
+  attempts_before: number;
+  trace_id: string;
+}
+
+/** What came of calling an agent. Failures carry every attempt made. */
+export type InvokeOutcome =
+  | { kind: 'answer'; output: JsonObject; instance: string | null; attempts: AttemptRecord[] }
+  | { kind: 'accepted'; instance: string | null; attempts: AttemptRecord[] }
+  | InvokeFailure;
+
+export interface InvokeFailure {
+  kind: 'failed';
+  problem: Problem;
+  received: 'no' | 'yes' | 'unknown';
+  /** The instance that failed, where only the failure knows it (pull agents). */
+  instance?: string;
+  attempts: AttemptRecord[];
+}
+
+/** The activities a worker offers to `reach`. */
+export interface ReachActivities {
+  /** Confirms the gateway's decision or decides anew. @throws ApplicationFailure with the code when nobody fits */
+  route(input: RouteInput): Promise<RouteOutput>;
+  /** One attempt; never throws for the agent's failures. */
+  invokeOnce(input: InvokeInput): Promise<InvokeOutcome>;
+  /** Attempts with retries by the activity's RetryPolicy. @throws ApplicationFailure with an {@link InvokeFailure} as detail */
+  invoke(input: InvokeInput): Promise<InvokeOutcome>;
+  /** Checks a pull agent's answer against its output schema and counts it. */
+  settle(input: SettleInput): Promise<InvokeOutcome>;
+  /** Completes when an agent is ready for an async reach. */
+  awaitReady(input: RouteInput): Promise<Routed>;
+}
+
+export interface SettleInput {
+  agent_name: string;
+  agent_version: string;
+  ability: string;
+  outcome: InvokeOutcome;
+}

@@ -1,0 +1,81 @@
+import { workflowInfo } from '@temporalio/workflow';
+import { nextAttempt, retriesAllowed, type RetryVerdict } from '../src/policy/retry';
+import type { AttemptRecord } from '../src/protocol/shapes';
+import { leftMs } from './clock';
+import { failed } from './failures';
+import type { InvokeFailure, InvokeInput, InvokeOutcome, ReachInput, Routed } from './messages';
+
+/** What a reach has spent so far, over all agents. */
+export interface Spent {
+  attempts: AttemptRecord[];
+  /** Retries used of the tree's budget (`max_total_retries`); moving on to another agent uses one too. */
+  retries: number;
+}
+
+/** Counts the attempts of one outcome. */
+export function record(spent: Spent, outcome: InvokeOutcome): void {
+  spent.attempts.push(...outcome.attempts);
+  spent.retries += Math.max(0, outcome.attempts.length - 1);
+}
+
+/** Retries that this agent may still get after `used` of its own: its limit or the tree's rest; none for at_most_once. */
+export function retriesLeft(input: ReachInput, routed: Routed, { spent, used }: { spent: Spent; used: number }): number {
+  if (input.envelope.delivery_semantics === 'at_most_once') return 0;
+  return retriesAllowed(routed.target.max_retry - used, input.envelope.max_total_retries - spent.retries);
+}
+
+/** Decides about another attempt at the same agent, retry number `retry`. `Math.random` is seeded in the sandbox. */
+export function verdict(input: ReachInput, routed: Routed, last: { failure: InvokeFailure; spent: Spent; retry: number }): RetryVerdict {
+  return nextAttempt(
+    { code: last.failure.problem.code, received: last.failure.received, retryAfterMs: last.failure.problem.retry_after_ms },
+    {
+      semantics: input.envelope.delivery_semantics,
+      idempotent: routed.target.idempotent,
+      retriesLeft: retriesLeft(input, routed, { spent: last.spent, used: last.retry - 1 }),
+      leftMs: leftMs(input.envelope.timeout_ms),
+    },
+    last.retry,
+    Math.random,
+  );
+}
+
+/** A failure that there is no time to repeat ends as `deadline_exceeded`, with the real error kept behind it. */
+export function outOfTime(last: InvokeFailure | null): InvokeFailure {
+  const failure = failed('deadline_exceeded', describe(last), last?.received ?? 'no');
+  if (last) failure.problem.last_error = { code: last.problem.code, message: last.problem.detail };
+  return failure;
+}
+
+function describe(last: InvokeFailure | null): string {
+  const cause = last ? `; the last attempt failed with ${last.problem.code}: ${last.problem.detail}` : ' before the agent could be called';
+  return `The time of the reach ended${cause}`;
+}
+
+/** What the invoking activities need for the next call of `routed`. */
+export function invokeInput(input: ReachInput, routed: Routed, spent: Spent): InvokeInput {
+  const { chosen, decision_id } = routed.decision;
+  return {
+    tenant: input.tenant,
+    envelope: input.envelope,
+    decision_id,
+    agent_name: chosen.agent_name,
+    agent_version: chosen.agent_version,
+    ability: chosen.ability,
+    share_ms: leftMs(input.envelope.timeout_ms),
+    timeout_ms: routed.target.timeout_ms,
+    retries: retriesLeft(input, routed, { spent, used: 0 }),
+    idempotent: routed.target.idempotent,
+    attempts_before: spent.attempts.length,
+    trace_id: input.trace_id,
+  };
+}
+
+/** One line for the Temporal Web UI. */
+export function summaryOf({ decision: { chosen } }: Routed): string {
+  return `${chosen.agent_name}@${chosen.agent_version} · ${chosen.ability} · score ${chosen.score.toFixed(3)}`.slice(0, 200);
+}
+
+/** The id of this reach. */
+export function currentReachId(): string {
+  return workflowInfo().workflowId;
+}
