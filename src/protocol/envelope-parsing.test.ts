@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { EnvelopeInput } from './envelope';
 import { MAX_TIMEOUT_MS } from './limits';
-import { ReachError } from './reach-error';
+import type { ReachError } from './reach-error';
 import { completeEnvelope, parseEnvelope, parseTimeoutHeader, type EnvelopeHeaders } from './validation';
 
 const base = { ability: 'refund', payload: { ticket_id: 'T-1' } };

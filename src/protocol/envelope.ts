@@ -3,7 +3,6 @@ import * as limits from './limits';
 import type { Json, JsonObject } from './shapes';
 import { isVersionRange, normalizeVersion, VERSION_RANGE_FIX } from './versions';
 
-// eslint-disable-next-line no-control-regex -- control characters are what it is about
 const NO_CONTROL = /^[^\u0000-\u001f\u007f]*$/;
 
 /** Ability names: letters of any script, digits, `_ - .`, up to 128 characters, NFC (checked, never altered). */

@@ -1,7 +1,7 @@
 /** Identities derived from content: reach ids (R2, R7) and the fingerprint that tells a repeat from a reused key. */
 import { createHash } from 'node:crypto';
 import type { Envelope } from './envelope';
-import type { Json } from './shapes';
+import type { Json, JsonObject } from './shapes';
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 /** 160 bits: 32 characters of base 32, collision-free for any number of reaches. */
@@ -64,15 +64,22 @@ function base32(bytes: Uint8Array): string {
   return text;
 }
 
+const NOT_IN_FINGERPRINT: ReadonlySet<string> = new Set<keyof Envelope>([
+  'timeout_ms',
+  'message_id',
+  'idempotency_key',
+  'key_origin',
+]);
+
 /**
  * SHA-256 (hex) of the canonical envelope without `timeout_ms`, `message_id`, `idempotency_key` and its
  * origin; trace context is no part of an envelope. Key order and white space do not matter, everything else
  * does: the same key with another fingerprint is `idempotency_key_reused`.
  */
 export function fingerprint(envelope: Envelope): string {
-  const { timeout_ms: _timeout, message_id: _id, idempotency_key: _key, key_origin: _origin, ...content } = envelope;
+  const content = Object.fromEntries(Object.entries(envelope).filter(([key]) => !NOT_IN_FINGERPRINT.has(key)));
   return createHash('sha256')
-    .update(canonicalJson(content as unknown as Json))
+    .update(canonicalJson(content as JsonObject))
     .digest('hex');
 }
 

@@ -126,7 +126,7 @@ describe('untrusted schemas', () => {
       'doubling in place',
       {
         $defs: Object.fromEntries(
-          [...Array(40).keys()].map((i) => [
+          [...Array(40).keys()].map((i): [string, JsonObject] => [
             `l${i}`,
             i === 39 ? {} : { allOf: [{ $ref: `#/$defs/l${i + 1}` }, { $ref: `#/$defs/l${i + 1}` }] },
           ]),

@@ -36,6 +36,18 @@ export interface ProblemContext {
   details: Record<string, unknown>;
 }
 
+const CONTEXT_KEYS = Object.keys({
+  reach_id: 0,
+  agent_name: 0,
+  agent_version: 0,
+  route_reason: 0,
+  decision_id: 0,
+  trace_id: 0,
+  attempts: 0,
+  last_error: 0,
+  details: 0,
+} satisfies Record<keyof ProblemContext, 0>) as (keyof ProblemContext)[];
+
 /** RFC 9457 problem document, `application/problem+json`. */
 export interface Problem extends Partial<ProblemContext> {
   type: string;
@@ -74,20 +86,11 @@ export class ReachError extends Error {
   /** Rebuilds an error from a problem document, as the SDK and the gateway receive it. */
   static fromProblem(problem: Problem): ReachError {
     const code = isErrorCode(problem.code) ? problem.code : 'internal';
-    const {
-      type: _type,
-      title: _title,
-      status: _status,
-      code: _code,
-      detail,
-      retryable: _retryable,
-      degraded: _degraded,
-      errors,
-      diagnosis,
-      retry_after_ms,
-      ...extra
-    } = problem;
-    return new ReachError(code, detail, { errors, diagnosis, retryAfterMs: retry_after_ms, extra });
+    const { detail, errors, diagnosis, retry_after_ms: retryAfterMs } = problem;
+    const extra = Object.fromEntries(
+      CONTEXT_KEYS.filter((key) => problem[key] !== undefined).map((key) => [key, problem[key]]),
+    );
+    return new ReachError(code, detail, { errors, diagnosis, retryAfterMs, extra });
   }
 
   /** The problem document for this error. */

@@ -36,7 +36,6 @@ export const instanceRegistrationSchema = z.strictObject({
   ttl_sec: z.number().int().min(1).max(MAX_LEASE_TTL_SEC).default(limits.DEFAULT_LEASE_TTL_SEC),
   max_concurrency: z.number().int().min(1).max(100_000).nullable().optional(),
 });
-export type InstanceRegistration = z.infer<typeof instanceRegistrationSchema>;
 
 /** The answer to a registration. */
 export const registrationAnswerSchema = z.object({
@@ -58,7 +57,6 @@ export const heartbeatSchema = z.strictObject({
   in_flight: z.number().int().min(0).max(1_000_000).optional(),
   renew: z.boolean().optional(),
 });
-export type Heartbeat = z.infer<typeof heartbeatSchema>;
 
 /** The answer to a heartbeat. */
 export const heartbeatAnswerSchema = z.object({ remaining_sec: z.number() });

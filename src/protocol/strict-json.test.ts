@@ -265,7 +265,7 @@ describe('assertPlainJson', () => {
     ['a date', { a: new Date() }, '/a'],
     ['a map', new Map(), ''],
     ['a buffer', { a: Buffer.from('x') }, '/a'],
-    ['a hole', [1, , 2], '/1'], // eslint-disable-line no-sparse-arrays
+    ['a hole', [1, , 2], '/1'],
     ['a lone surrogate', { a: '\ud800' }, '/a'],
   ])('refuses %s', (_, value, pointer) => {
     expect(refused(value)).toEqual({ code: 'invalid_request', pointer });

@@ -4,11 +4,12 @@
  *
  * **Failures.** The agent's activity throws an `ApplicationFailure` whose `type` is an error code of the one
  * table (`agent_rejected`, `agent_error`, `agent_busy`, `agent_timeout`, `agent_unavailable`, …), whose
- * `nonRetryable` is set for every code the table does not call transient, and whose `nextRetryDelay` is set
- * when the handler asked for one. `details[0]` is a {@link WorkerFailureDetail}. Neither cause nor stack
- * leaves the agent's process. The workflow schedules each attempt as an activity of its own
- * (`maximumAttempts: 1`) and does the retrying, so `nextRetryDelay` is advice to it. An attempt that was
- * cancelled ends as Temporal's `CancelledFailure`.
+ * `nonRetryable` is set for every code the table does not call transient. `details[0]` is a
+ * {@link WorkerFailureDetail}; it also says when to ask again, beside the failure's own `nextRetryDelay`, which the
+ * TypeScript SDK does not hand to workflow code. Neither cause nor stack leaves the agent's process. The workflow
+ * schedules each attempt as an activity of its own (`maximumAttempts: 1`) and does the retrying. An attempt that
+ * was cancelled ends as Temporal's `CancelledFailure`. Heartbeats carry a `WorkerFailureDetail` too, the first at
+ * once, so a timeout's `lastHeartbeatDetails` prove that the call had arrived.
  */
 import type { AgentCall, JsonObject } from './shapes';
 
@@ -36,5 +37,8 @@ export interface WorkerAnswer {
   received_at: string;
 }
 
-/** `details[0]` of a failed attempt. */
-export type WorkerFailureDetail = Pick<WorkerAnswer, 'instance' | 'received_at'>;
+/** `details[0]` of a failed attempt, and the details of every heartbeat. */
+export interface WorkerFailureDetail extends Pick<WorkerAnswer, 'instance' | 'received_at'> {
+  /** When the handler asked for another attempt not before then, ms. */
+  retry_after_ms?: number;
+}

@@ -34,14 +34,15 @@ export function calibrate(closeness: readonly number[]): number[] {
   return closeness.map((value) => rounded(Math.exp(value - best)));
 }
 
-/** 1 / (1 + p50 in seconds): 1 at 0 s, 0.5 at 1 s. */
+/** 1 / (1 + p50 in seconds): 1 at 0 s, 0.5 at 1 s; what is not a duration counts as endless. */
 export function latencyScore(p50Ms: number): number {
+  if (!Number.isFinite(p50Ms)) return 0;
   return rounded(1 / (1 + Math.max(0, p50Ms) / 1000));
 }
 
 /** What stands in for the latency of candidates not measured yet. */
 export function newcomerP50Ms(measured: readonly (AbilityStats | null)[]): number {
-  if (!measured.some((stats) => stats?.p50_ms == null)) return NEWCOMER_P50_MS; // nobody to stand in for
+  if (measured.every((stats) => stats !== null && stats.p50_ms !== null)) return NEWCOMER_P50_MS; // nobody to stand in for
   const known = Float64Array.from(measured.flatMap((stats) => stats?.p50_ms ?? [])).sort();
   if (known.length === 0) return NEWCOMER_P50_MS;
   const middle = known.length >> 1;

@@ -1,33 +1,27 @@
 import { readFileSync } from 'node:fs';
-import { descriptorSchema, type Descriptor, type DescriptorDraft } from '../protocol/descriptor';
+import type { Descriptor, DescriptorDraft } from '../protocol/descriptor';
+import { checkDescriptor, parseDescriptor } from '../protocol/descriptor-loader';
 import { ReachError, type FieldError } from '../protocol/reach-error';
-import { findingsError, validate, type ValidateOptions } from '../protocol/validation';
-import { parseYaml } from '../protocol/yaml-document';
+import { findingsError } from '../protocol/validation';
+import { isJsonText } from './json-text';
 
 /** A descriptor as the agent works with it, and as it goes to the gateway. */
-export interface LoadedDescriptor {
+export interface AgentDescriptor {
   descriptor: Descriptor;
   /** The file's text as it stands, so that the gateway sees what was written; or the object. */
   source: string | DescriptorDraft;
 }
 
 /**
- * Loads a descriptor from an object or a YAML/JSON file and checks it against its handlers. The gateway checks again and
- * more: this is so that an agent fails at its own start. Throws `invalid_descriptor` with findings by pointer.
+ * Loads a descriptor from an object or a YAML/JSON file and checks it against its handlers, by the gateway's own rules:
+ * an agent fails at its own start. Throws `invalid_descriptor` and its kin with findings by pointer.
  */
-export function loadDescriptor(given: DescriptorDraft | string, abilities: readonly string[]): LoadedDescriptor {
+export function loadDescriptor(given: DescriptorDraft | string, abilities: readonly string[]): AgentDescriptor {
   const source = typeof given === 'string' ? readText(given) : given;
-  const descriptor = parseSource(source, typeof given === 'string' ? given : 'the descriptor');
+  const { descriptor } = typeof source === 'string' ? parseDescriptor(source, isJsonText(source) ? 'json' : 'yaml') : checkDescriptor(source);
   const findings = handlerFindings(descriptor, abilities);
   if (findings.length > 0) throw findingsError(findings, { code: 'invalid_descriptor' });
   return { descriptor, source };
-}
-
-function parseSource(source: string | DescriptorDraft, what: string): Descriptor {
-  const options: ValidateOptions = { code: 'invalid_descriptor', what };
-  if (typeof source !== 'string') return validate(descriptorSchema, source, options);
-  const { value, findings } = parseYaml(source, { what });
-  return validate(descriptorSchema, value, { ...options, yaml: true, before: findings });
 }
 
 function readText(path: string): string {

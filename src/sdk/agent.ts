@@ -26,7 +26,7 @@ import pino from 'pino';
 import { DEFAULT_LEASE_TTL_SEC } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import { agentTaskQueue } from '../protocol/worker-wire';
-import { loadDescriptor, type LoadedDescriptor } from './agent-descriptor';
+import { loadDescriptor, type AgentDescriptor } from './agent-descriptor';
 import type { AgentHost } from './agent-host';
 import type { AgentEvents, AgentLog, AgentOptions, Registration } from './agent-types';
 import { CallRunner } from './call-runner';
@@ -56,7 +56,7 @@ const ANNOUNCE_MS = 2_000;
 export class ReachAgent extends EventEmitter<AgentEvents> {
   /** This instance's id in the registry. */
   readonly instanceId: string;
-  readonly #loaded: LoadedDescriptor;
+  readonly #loaded: AgentDescriptor;
   readonly #maxConcurrency: number;
   readonly #log: AgentLog;
   readonly #runner: CallRunner;
@@ -153,7 +153,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     const { worker = {}, drainTimeoutMs: graceMs = DRAIN_TIMEOUT_MS } = this.options;
     const fallback = { address: '127.0.0.1:7233', namespace: 'default', task_queue: agentTaskQueue({ name, version, taskQueue: endpoint?.task_queue }) };
     const at = this.#workerAt ?? fallback;
-    return WorkerHost.start({ runner: this.#runner, instanceId: this.instanceId, maxConcurrency: this.#maxConcurrency, graceMs, at, options: worker });
+    return WorkerHost.start({ runner: this.#runner, instanceId: this.instanceId, maxConcurrency: this.#maxConcurrency, graceMs, log: this.#log, at, options: worker });
   }
 
   #makeKeeper(): LeaseKeeper {

@@ -22,10 +22,10 @@ import type { EnvelopeDraft } from '../protocol/envelope';
 import { DEFAULT_TIMEOUT_MS } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import type { JsonObject, Receipt, ReachStatus, Trace } from '../protocol/shapes';
-import { pollUntilEnd, resultOf } from './long-poll';
+import { isTerminal, pollUntilEnd, resultOf } from './long-poll';
 import { Budget, monotonic, type Clock } from './time';
 import { Transport, type TransportCall, type TransportOptions } from './transport';
-import type { AbilityHit, AbilityView, AgentView, Page, ReachResult, ReachSummary, ReachView, RegistrationView, RouteExplanation } from './wire-types';
+import type { AbilityHit, AbilityView, AgentView, Cancelling, Page, ReachResult, ReachSummary, ReachView, RegistrationView, RouteExplanation } from './wire-types';
 
 export { ReachError, type FieldError, type Problem } from '../protocol/reach-error';
 export { isTransient, isRetryableByCaller, type ErrorCode } from '../protocol/error-codes';
@@ -121,7 +121,7 @@ export class AgentReachClient {
     const budget = new Budget(timeoutMs + VERDICT_GRACE_MS, this.#clock);
     const waitSec = Math.max(1, Math.min(POST_WAIT_SEC, Math.ceil(timeoutMs / 1000)));
     const first = await this.#post<ReachView>(envelope, { prefer: `wait=${waitSec}`, waitSec, budget, signal: options.signal });
-    if (first.status === 'completed') return resultOf<T>(first);
+    if (isTerminal(first.status)) return resultOf<T>(first);
     return this.#await<T>(first.reach_id, budget, options);
   }
 
@@ -154,7 +154,7 @@ export class AgentReachClient {
   }
 
   /** Cancels a reach and what it started; `reach_terminal` when it is over already. */
-  cancel(reachId: string, options: RequestOptions = {}): Promise<ReachView> {
+  cancel(reachId: string, options: RequestOptions = {}): Promise<Cancelling> {
     return this.#call({ method: 'POST', path: `/v1/reaches/${encode(reachId)}:cancel`, retry: 'unsent', ...options });
   }
 

@@ -46,13 +46,10 @@ function endedWithBudget(caught: unknown, budget: Budget): boolean {
 
 /** The result of a finished reach; throws the error it ended with. */
 export function resultOf<T>(view: ReachView): ReachResult<T> {
-  if (view.status === 'completed') return view as unknown as ReachResult<T>;
-  const known = { reach_id: view.reach_id, trace_id: view.trace_id, decision_id: view.decision_id };
-  if (view.error) return raise(ReachError.fromProblem({ ...known, ...view.error }));
+  if (view.status === 'completed') return view as ReachResult<unknown> as ReachResult<T>;
+  const { reach_id, trace_id, decision_id, agent_name, route_reason } = view;
+  const known = { reach_id, trace_id, decision_id, agent_name, route_reason };
+  if (view.error) throw ReachError.fromProblem({ ...known, ...view.error });
   const text = view.status === 'outcome_unknown' ? 'may or may not have been executed' : `is ${view.status}`;
-  return raise(new ReachError('reach_terminal', `Reach ${view.reach_id} ${text}; see \`agent-reach trace ${view.reach_id}\``, { extra: known }));
-}
-
-function raise(error: ReachError): never {
-  throw error;
+  throw new ReachError('reach_terminal', `Reach ${reach_id} ${text}; its trace tells more`, { extra: known });
 }

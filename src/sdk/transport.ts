@@ -1,6 +1,7 @@
 import { Agent, request, type Dispatcher } from 'undici';
 import { parseRetryAfterMs } from '../policy/retry';
 import { ReachError } from '../protocol/reach-error';
+import { isJsonText } from './json-text';
 import { errorOf } from './problem';
 import { answerFailure, AttemptTimeout, mayRepeat, networkFailure, pauseMs, type Failure, type RetryRule } from './retry';
 import { Budget, monotonic, sleep, timedSignal, type Clock } from './time';
@@ -43,7 +44,6 @@ export interface TransportAnswer<T> {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const isJsonText = (text: string) => /^\uFEFF?\s*\{/.test(text);
 
 /**
  * HTTP to one gateway: pooled connections, coded errors, safe repeats. Throws {@link ReachError} for every answer but

@@ -1,18 +1,21 @@
-/** What the gateway answers, as the client hands it out (see `design` of the wire contract: snake_case, ISO times, ms). */
-import type { AbilityStats } from '../protocol/world';
-import type { Problem } from '../protocol/reach-error';
+/** What the gateway answers, as the client hands it out: snake_case, ISO times, durations in ms. */
+import type { Descriptor } from '../protocol/descriptor';
+import type { ErrorCode } from '../protocol/error-codes';
+import type { FieldError, Problem } from '../protocol/reach-error';
 import type {
-  AgentStatus,
   AttemptRecord,
   Candidate,
+  Decision,
   Diagnosis,
   Exclusion,
   InstanceState,
   JsonObject,
-  ReachLinks,
   ReachResult as WireResult,
   ReachStatus,
+  Receipt,
+  ScoreFactors,
 } from '../protocol/shapes';
+import type { AbilityStats } from '../protocol/world';
 
 /** An agent's answer with its output typed by the caller: `ReachResult<{ label: string }>`. */
 export interface ReachResult<T = JsonObject> extends Omit<WireResult, 'output'> {
@@ -20,30 +23,36 @@ export interface ReachResult<T = JsonObject> extends Omit<WireResult, 'output'> 
   output: T;
 }
 
-/** `GET /v1/reaches/{id}`: what is known of a reach now. Result members are there once it is `completed`. */
-export interface ReachView extends Partial<Omit<WireResult, 'status' | 'reach_id' | 'attempts'>> {
-  reach_id: string;
-  status: ReachStatus;
+/** A reach that has no answer: not yet, or never. */
+export interface UnansweredView extends Omit<Receipt, 'status' | 'expires_in_ms'> {
+  status: Exclude<ReachStatus, 'completed'>;
+  ability: string;
+  attempts: AttemptRecord[];
   /** Why it ended without an answer. */
   error?: Problem;
-  ability?: string;
-  accepted_at?: string;
   ended_at?: string;
-  attempts?: number | AttemptRecord[];
-  links?: ReachLinks;
+}
+
+/** `GET /v1/reaches/{id}`: the result once it is `completed`, else what is known so far. */
+export type ReachView = WireResult | UnansweredView;
+
+/** The answer to a cancellation: it is under way. */
+export interface Cancelling {
+  reach_id: string;
+  status: ReachStatus;
 }
 
 /** One row of `GET /v1/reaches`. */
 export interface ReachSummary {
   reach_id: string;
   status: ReachStatus;
-  ability?: string;
-  agent_name?: string;
-  agent_version?: string;
-  source_agent?: string;
-  started_at?: string;
-  duration_ms?: number;
-  error?: Pick<Problem, 'code'> & { detail?: string };
+  ability: string | null;
+  agent_name: string | null;
+  agent_version: string | null;
+  source_agent: string | null;
+  accepted_at: string;
+  ended_at: string | null;
+  duration_ms: number | null;
 }
 
 /** A page of a list. `next_cursor` is absent on the last one. */
@@ -55,15 +64,17 @@ export interface Page<T> {
 /** One version of an agent. */
 export interface AgentVersionView {
   version: string;
-  descriptor: JsonObject;
+  descriptor: Descriptor;
   registered_at: string;
 }
 
-/** One ability of an agent, with the state of its breaker. */
+/** One ability of an agent's version, with its measured behaviour and the state of its breaker where there is one. */
 export interface AgentAbilityView {
   name: string;
-  breaker: { state: string; since: string; error_rate: number; reason?: string };
-  stats: Partial<AbilityStats> | null;
+  agent_version?: string;
+  description?: string;
+  breaker?: { state: string; since: string; error_rate: number; reason?: string };
+  stats: AbilityStats | null;
 }
 
 /** `GET /v1/agents/{name}`: everything known about an agent. */
@@ -78,27 +89,31 @@ export interface AgentView {
     p99_ms: number | null;
     failure_rate: number | null;
     in_flight: number;
-    queue_depth: number;
+    queue_depth: number | null;
     requests: number;
   };
-  status: AgentStatus | 'unavailable' | 'expired';
+  status: InstanceState['status'];
 }
 
 /** `POST /v1/agents`: what was registered, and what the platform thinks of it. */
 export interface RegistrationView {
   name: string;
   version: string;
-  warnings?: { pointer?: string; code?: string; message: string; fix?: string }[];
+  /** `created`, `unchanged` or `replaced`. */
+  outcome: string;
+  dry_run: boolean;
+  registered_at: string | null;
+  warnings: string[];
 }
 
 /** One ability of the catalogue and who offers it. */
 export interface AbilityView {
   name: string;
-  description?: string;
-  agents: { agent_name: string; agent_version: string; status?: string }[];
+  description: string;
+  agents: { agent_name: string; agent_version: string; status: InstanceState['status']; description: string }[];
 }
 
-/** One hit of `POST /v1/abilities:search`. */
+/** One hit of `POST /v1/abilities:search`. Scores are 0–1; under 0.5 is off topic. */
 export interface AbilityHit {
   ability: string;
   agent_name: string;
@@ -110,13 +125,21 @@ export interface AbilityHit {
 /** `POST /v1/route`: who would get this envelope and why; nothing was sent. */
 export interface RouteExplanation {
   decision_id: string;
-  agent_name?: string;
-  agent_version?: string;
-  ability?: string;
+  /** Null when nobody fits; then `code` and `diagnosis` say why. */
+  agent_name: string | null;
+  agent_version: string | null;
+  ability: string;
   route_reason: string;
-  strategy: string;
-  confidence?: number;
+  strategy: Decision['strategy'] | null;
+  confidence: number;
+  explored: boolean;
   candidates: Candidate[];
   excluded: Exclusion[];
+  excluded_count: number;
+  /** The weights in use; `score` is their sum product with a candidate's factors. */
+  weights: Record<keyof ScoreFactors, number>;
+  code?: ErrorCode;
   diagnosis?: Diagnosis;
+  /** Findings about the payload, when it is what nobody accepts. */
+  errors?: FieldError[];
 }

@@ -1,12 +1,12 @@
 import { Context, type Info } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { isTransient } from '../protocol/error-codes';
 import { ReachError } from '../protocol/reach-error';
 import { AGENT_ACTIVITY, type WorkerAnswer, type WorkerCall, type WorkerFailureDetail } from '../protocol/worker-wire';
 import type { AgentHost } from './agent-host';
 import { CallStopped, type StopReason } from './agent-errors';
-import type { WorkerHostOptions } from './agent-types';
+import type { AgentLog, WorkerHostOptions } from './agent-types';
 import { stopReason, type CallRunner } from './call-runner';
 import type { WorkerAddress } from './registration-api';
 
@@ -17,6 +17,7 @@ export interface WorkerHostParts {
   maxConcurrency: number;
   /** Fixed when the worker is made: how long a shutdown lets activities finish, ms. */
   graceMs: number;
+  log: AgentLog;
   at: WorkerAddress;
   options: WorkerHostOptions;
 }
@@ -25,6 +26,9 @@ export interface WorkerHostParts {
 const HEARTBEAT_MS = 1_000;
 /** How long handlers may take to notice that they were aborted before the worker is torn down, ms. */
 const FORCE_AFTER_MS = 5_000;
+/** Kept back from an attempt for reporting its end: a twentieth, at most this, ms. */
+const RETURN_MS = 100;
+const RETURN_SHARE = 0.05;
 
 /** Runs the agent as a Temporal activity worker on its own task queue (R37): Temporal holds the work while no agent polls. */
 export class WorkerHost implements AgentHost {
@@ -42,6 +46,7 @@ export class WorkerHost implements AgentHost {
   /** Connects and polls. Throws `engine_unavailable` when Temporal cannot be reached. */
   static async start(parts: WorkerHostParts): Promise<WorkerHost> {
     const { options, at, runner } = parts;
+    adoptRuntimeLog(parts.log);
     const connection = await connect(options.address ?? at.address, options);
     try {
       const worker = await Worker.create({
@@ -68,6 +73,22 @@ export class WorkerHost implements AgentHost {
     if (this.worker.getState() === 'RUNNING') this.worker.shutdown();
     await this.ended.catch(() => undefined);
     await this.connection.close();
+  }
+}
+
+/**
+ * Temporal's warnings go where the agent's do. Its runtime is one per process and can be set up once: a program that has
+ * set it up already keeps what it has. Failed attempts are left out here, the agent logs them itself.
+ */
+function adoptRuntimeLog(log: AgentLog): void {
+  const expected = /^Activity failed|^No workflows registered/;
+  const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {
+    if (!expected.test(message)) log[level === 'WARN' ? 'warn' : 'error']({ ...meta }, message);
+  });
+  try {
+    Runtime.install({ logger });
+  } catch {
+    // set up already
   }
 }
 
@@ -120,10 +141,11 @@ function reasonOf(context: Context): StopReason {
   return details?.timedOut ? 'deadline' : 'cancelled';
 }
 
-/** The tighter of the activity's own timeouts; the call's `deadline_ms` is applied by the runner. */
+/** The tighter of the activity's own timeouts, less the way back, so that the agent's verdict comes before the server's. */
 function limitOf(info: Info): number {
   const limits = [info.startToCloseTimeoutMs, info.scheduleToCloseTimeoutMs].filter((ms) => ms > 0);
-  return limits.length > 0 ? Math.min(...limits) : Infinity;
+  const tightest = Math.min(...limits, Number.MAX_SAFE_INTEGER);
+  return tightest - Math.min(RETURN_MS, tightest * RETURN_SHARE);
 }
 
 function toFailure(error: ReachError, detail: WorkerFailureDetail): ApplicationFailure {
@@ -132,7 +154,7 @@ function toFailure(error: ReachError, detail: WorkerFailureDetail): ApplicationF
     message: error.message,
     type: error.code,
     nonRetryable: !isTransient(error.code),
-    details: [detail],
+    details: [{ ...detail, ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }) } satisfies WorkerFailureDetail],
     ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
   });
   failure.stack = undefined; // the agent's files are nobody's business

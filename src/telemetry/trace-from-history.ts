@@ -12,8 +12,15 @@ type Payload = temporal.api.common.v1.IPayload;
 /** What the marker of a local activity says of it. */
 interface LocalActivity {
   activity_type: string;
-  /** RFC 3339, when it completed. */
-  complete_time?: { seconds: number; nanos: number } | string;
+  /** When it was scheduled, by the worker's clock. */
+  original_schedule_time?: Timestamp;
+  /** Workflow time at its end: the task's start plus the time that local activities took since. */
+  complete_time?: Timestamp;
+}
+
+interface Timestamp {
+  seconds: number;
+  nanos: number;
 }
 
 /** The steps of a reach in the order of their start. Durations are milliseconds. */
@@ -21,17 +28,28 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
   const hops: TraceHop[] = [];
   const scheduled = new Map<string, Event>();
   const started = new Map<string, Event>();
-  let taskStarted = events[0];
+  let workflowTimeMs = 0;
+  let waiting: Event | undefined;
+  let previous: Event | undefined;
   for (const event of events) {
     if (event.workflowTaskStartedEventAttributes) {
       if (hops.length === 0) hops.push(accepted(events[0] ?? event, event));
-      taskStarted = event;
+      workflowTimeMs = millis(event);
     }
     if (event.activityTaskScheduledEventAttributes) scheduled.set(String(event.eventId), event);
     if (event.activityTaskStartedEventAttributes) started.set(String(event.activityTaskStartedEventAttributes.scheduledEventId), event);
-    hops.push(...markerHops(event, taskStarted ?? event));
+    const local = localActivity(event);
+    if (local) {
+      hops.push(...localHops(local, workflowTimeMs));
+      workflowTimeMs = local.endMs;
+    }
     hops.push(...activityHops(event, scheduled, started));
-    hops.push(...waitHops(event, events));
+    if (event.timerStartedEventAttributes && previous?.workflowPropertiesModifiedEventAttributes) waiting = event;
+    if (waiting && (event.workflowExecutionSignaledEventAttributes || event.timerFiredEventAttributes)) {
+      hops.push(waitHop(waiting, event));
+      waiting = undefined;
+    }
+    previous = event;
   }
   return hops;
 }
@@ -40,17 +58,47 @@ function accepted(first: Event, task: Event): TraceHop {
   return { name: 'accept', started_at: iso(first), duration_ms: between(first, task), outcome: 'ok', reason: 'durable; waited this long for a worker' };
 }
 
-/** Local activities leave one marker when they are done: `route` and the fast path's `invokeOnce`. */
-function markerHops(event: Event, task: Event): TraceHop[] {
+/** A local activity as its marker tells it. */
+interface LocalRun {
+  type: string;
+  startMs: number;
+  /** In workflow time, which only local activities advance within a task. */
+  endMs: number;
+  failure: string | undefined;
+  result: { stands?: boolean; attempts?: AttemptRecord[]; routed?: { decision: { route_reason: string } } } | undefined;
+}
+
+function localActivity(event: Event): LocalRun | null {
   const marker = event.markerRecordedEventAttributes;
-  if (marker?.markerName !== 'core_local_activity') return [];
-  const { activity_type } = decode<LocalActivity>(marker.details?.data) ?? { activity_type: '' };
-  const result = decode<{ stands?: boolean; attempts?: AttemptRecord[]; routed?: { decision: { route_reason: string } } }>(marker.details?.result);
-  if (activity_type === 'route') {
-    const reason = result?.stands === false ? `decided anew: ${result.routed?.decision.route_reason ?? ''}` : 'the decision at acceptance stands';
-    return [{ name: 'route', started_at: iso(task), duration_ms: between(task, event), outcome: marker.failure ? 'failed' : 'ok', reason: marker.failure?.message ?? reason }];
-  }
-  return (result?.attempts ?? []).map(invokeHop);
+  if (marker?.markerName !== 'core_local_activity') return null;
+  const data = decode<LocalActivity>(marker.details?.data);
+  return {
+    type: data?.activity_type ?? '',
+    startMs: toMillis(data?.original_schedule_time) ?? millis(event),
+    endMs: toMillis(data?.complete_time) ?? millis(event),
+    failure: marker.failure?.message ?? undefined,
+    result: decode(marker.details?.result),
+  };
+}
+
+/** `route` is a hop of its own; the fast path's `invokeOnce` and a pull agent's `settle` report their attempts. */
+function localHops(local: LocalRun, workflowTimeMs: number): TraceHop[] {
+  if (local.type === 'invokeOnce' || local.type === 'settle') return (local.result?.attempts ?? []).map(invokeHop);
+  if (local.type !== 'route') return [];
+  const anew = local.result?.stands === false ? `decided anew: ${local.result.routed?.decision.route_reason ?? ''}` : 'the decision at acceptance stands';
+  return [
+    {
+      name: 'route',
+      started_at: new Date(local.startMs).toISOString(),
+      duration_ms: Math.max(0, Math.round(local.endMs - workflowTimeMs)),
+      outcome: local.failure === undefined ? 'ok' : 'failed',
+      reason: local.failure ?? anew,
+    },
+  ];
+}
+
+function toMillis(time: Timestamp | undefined): number | undefined {
+  return time && time.seconds * 1_000 + time.nanos / 1e6;
 }
 
 /** A regular activity: its wait for a worker, then the attempts that it reports. */
@@ -82,19 +130,13 @@ function attemptsOf(event: Event): AttemptRecord[] {
   return completed?.attempts ?? decode<{ attempts?: AttemptRecord[] }>(details)?.attempts ?? [];
 }
 
-/** The wait for an agent that had accepted: a timer that either fired or was overtaken by the result. */
-function waitHops(event: Event, events: readonly Event[]): TraceHop[] {
-  const timer = event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes;
-  if (!timer) return [];
-  const begun = events.find(({ eventId }) => String(eventId) === String(timer.startedEventId));
-  const signalled = events.some((other) => other.workflowExecutionSignaledEventAttributes && Number(other.eventId) < Number(event.eventId) && Number(other.eventId) > Number(begun?.eventId ?? 0));
-  if (!begun || (event.timerFiredEventAttributes && !isResultWait(begun, events))) return [];
-  return [{ name: 'wait_result', started_at: iso(begun), duration_ms: between(begun, event), outcome: signalled ? 'ok' : 'expired' }];
-}
-
-/** Backoff timers are between attempts; the wait for a result follows the memo's `agent_accepted`. */
-function isResultWait(timer: Event, events: readonly Event[]): boolean {
-  return events.some((other) => other.workflowPropertiesModifiedEventAttributes && Number(other.eventId) < Number(timer.eventId));
+/**
+ * The wait for an agent that had accepted: its timer stands right behind the memo's `agent_accepted` (backoff timers
+ * do not), and a result signal or the timer itself ends it.
+ */
+function waitHop(begun: Event, end: Event): TraceHop {
+  const outcome = end.workflowExecutionSignaledEventAttributes ? 'ok' : 'expired';
+  return { name: 'wait_result', started_at: iso(begun), duration_ms: between(begun, end), outcome };
 }
 
 function invokeHop(attempt: AttemptRecord): TraceHop {

@@ -73,17 +73,28 @@ export class WordEmbedder implements Embedder {
 
   private vectorOf(text: string): Float32Array {
     const sum = new Float64Array(this.dimensions);
-    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['']) addWord(sum, word);
+    for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['']) {
+      wordVector(word, this.dimensions).forEach((value, i) => (sum[i]! += value));
+    }
     const length = Math.hypot(...sum);
     return Float32Array.from(sum, (value) => value / length);
   }
 }
 
-function addWord(sum: Float64Array, word: string): void {
+const wordVectors = new Map<string, Float32Array>();
+
+function wordVector(word: string, dimensions: number): Float32Array {
+  const key = `${dimensions} ${word}`;
+  let vector = wordVectors.get(key);
+  if (!vector) wordVectors.set(key, (vector = pseudoRandom(word, dimensions)));
+  return vector;
+}
+
+function pseudoRandom(word: string, dimensions: number): Float32Array {
   let state = 2166136261;
   for (const char of word) state = Math.imul(state ^ char.codePointAt(0)!, 16777619) >>> 0;
-  for (let i = 0; i < sum.length; i++) {
+  return Float32Array.from({ length: dimensions }, () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    sum[i]! += state / 2 ** 31 - 1;
-  }
+    return state / 2 ** 31 - 1;
+  });
 }

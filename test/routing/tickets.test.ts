@@ -62,7 +62,12 @@ async function misrouted(router: Router, asked: readonly Ticket[]): Promise<stri
 
 test('the four descriptors use none of the tickets as an example', () => {
   const examples = new Set(agents.flatMap(({ descriptor }) => descriptor.capabilities.flatMap((c) => c.examples)));
-  expect(agents.map(({ name }) => name).sort()).toEqual(['aftersale_agent', 'product_qa_agent', 'refund_agent', 'soothing_agent']);
+  expect(agents.map(({ name }) => name).sort()).toEqual([
+    'aftersale_agent',
+    'product_qa_agent',
+    'refund_agent',
+    'soothing_agent',
+  ]);
   expect([...tickets, ...ownTickets].filter(({ text }) => examples.has(text))).toEqual([]);
 });
 

@@ -62,6 +62,9 @@ function countLetters(text: string): Uint8Array {
 
 function letterDistance(a: Uint8Array, b: Uint8Array): number {
   let distance = 0;
-  for (let at = 0; at < BUCKETS; at++) distance += Math.abs(a[at]! - b[at]!);
+  for (let at = 0; at < BUCKETS; at++) {
+    const difference = a[at]! - b[at]!;
+    distance += difference < 0 ? -difference : difference;
+  }
   return distance;
 }

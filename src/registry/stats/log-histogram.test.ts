@@ -26,7 +26,7 @@ it('percentiles are within the stated accuracy of the nearest rank, and never de
 it('merging conserves counts, is the same in any order, and can be taken back', () => {
   fc.assert(
     fc.property(durations, durations, (left, right) => {
-      const merged = LogHistogram.of(histogramOf(left).buckets());
+      const merged = histogramOf(left);
       merged.merge(histogramOf(right).buckets(), 1);
       expect(merged.total).toBe(left.length + right.length);
       expect(merged.buckets()).toEqual(histogramOf([...right, ...left]).buckets());

@@ -2,24 +2,25 @@
 export const OUTCOME_WINDOW = 1_000;
 /** Processes tell each other counts of this many requests; merging is exact to within one block. */
 const BLOCK = 50;
-/** Outcomes are kept in one number each: the second they ended, and whether they failed. */
 const FIRST_CAPACITY = 64;
 
 /** Counts of consecutive requests: when the newest of them ended (Unix seconds), how many, how many failed. */
 export type OutcomeBlock = [endedSec: number, requests: number, failures: number];
 
-/** The last {@link OUTCOME_WINDOW} outcomes of one process. */
+/** The last {@link OUTCOME_WINDOW} outcomes of one process: a ring that grows to that size. */
 export class OutcomeWindow {
-  private ring = new Float64Array(FIRST_CAPACITY);
+  private failed = new Uint8Array(FIRST_CAPACITY);
+  private endedSec = new Uint32Array(FIRST_CAPACITY);
   private next = 0;
   private length = 0;
 
   /** @param endedSec wall clock, Unix seconds: it only orders the outcomes of several processes */
   add(failed: boolean, endedSec: number): void {
-    if (this.length === this.ring.length && this.length < OUTCOME_WINDOW) this.grow();
-    this.ring[this.next] = Math.max(0, Math.floor(endedSec)) * 2 + (failed ? 1 : 0);
-    this.next = (this.next + 1) % this.ring.length;
-    this.length = Math.min(this.length + 1, this.ring.length);
+    if (this.length === this.failed.length && this.length < OUTCOME_WINDOW) this.grow();
+    this.failed[this.next] = failed ? 1 : 0;
+    this.endedSec[this.next] = endedSec;
+    this.next = (this.next + 1) % this.failed.length;
+    this.length = Math.min(this.length + 1, this.failed.length);
   }
 
   get total(): number {
@@ -29,21 +30,33 @@ export class OutcomeWindow {
   /** Newest first, all full but the oldest. */
   blocks(): OutcomeBlock[] {
     const blocks: OutcomeBlock[] = [];
-    for (let age = 0; age < this.length; age++) {
-      const outcome = this.ring[(this.next - 1 - age + 2 * this.ring.length) % this.ring.length]!;
-      if (age % BLOCK === 0) blocks.push([Math.floor(outcome / 2), 0, 0]);
-      const block = blocks.at(-1)!;
-      block[1] += 1;
-      block[2] += outcome % 2;
+    let at = this.next;
+    for (let left = this.length; left > 0; left -= BLOCK) {
+      const requests = Math.min(BLOCK, left);
+      const endedSec = this.endedSec[this.before(at)]!;
+      let failures = 0;
+      for (let n = 0; n < requests; n++) {
+        at = this.before(at);
+        failures += this.failed[at]!;
+      }
+      blocks.push([endedSec, requests, failures]);
     }
     return blocks;
   }
 
+  private before(at: number): number {
+    return at === 0 ? this.failed.length - 1 : at - 1;
+  }
+
+  /** Only ever full, with the oldest outcome at `next`. */
   private grow(): void {
-    const ring = new Float64Array(Math.min(OUTCOME_WINDOW, this.ring.length * 2));
-    for (let at = 0; at < this.length; at++) ring[at] = this.ring[(this.next + at) % this.ring.length]!;
-    this.ring = ring;
-    this.next = this.length;
+    const capacity = Math.min(OUTCOME_WINDOW, this.failed.length * 2);
+    const [failed, endedSec] = [new Uint8Array(capacity), new Uint32Array(capacity)];
+    failed.set(this.failed.subarray(this.next));
+    failed.set(this.failed.subarray(0, this.next), this.length - this.next);
+    endedSec.set(this.endedSec.subarray(this.next));
+    endedSec.set(this.endedSec.subarray(0, this.next), this.length - this.next);
+    [this.failed, this.endedSec, this.next] = [failed, endedSec, this.length];
   }
 }
 

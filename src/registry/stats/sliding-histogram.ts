@@ -1,4 +1,4 @@
-import { LogHistogram, type Bucket } from './log-histogram';
+import { bucketOf, LogHistogram, type Bucket } from './log-histogram';
 
 /** R17, R18: latency is that of the last 5 minutes. */
 export const LATENCY_WINDOW_MS = 300_000;
@@ -11,17 +11,13 @@ const SLICE_MS = LATENCY_WINDOW_MS / SLICES;
  */
 export class SlidingHistogram {
   private readonly all = new LogHistogram();
-  private slices: { number: number; histogram: LogHistogram }[] = [];
+  private slices: { number: number; counts: Map<number, number> }[] = [];
 
   add(durationMs: number, nowMs: number): void {
     this.expire(nowMs);
-    const number = Math.floor(nowMs / SLICE_MS);
-    let slice = this.slices.at(-1);
-    if (slice?.number !== number) {
-      slice = { number, histogram: new LogHistogram() };
-      this.slices.push(slice);
-    }
-    slice.histogram.add(durationMs);
+    const { counts } = this.sliceAt(Math.floor(nowMs / SLICE_MS));
+    const bucket = bucketOf(durationMs);
+    counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
     this.all.add(durationMs);
   }
 
@@ -30,9 +26,17 @@ export class SlidingHistogram {
     const oldest = Math.floor(nowMs / SLICE_MS) - SLICES + 1;
     const expired = this.slices.filter((slice) => slice.number < oldest);
     if (expired.length === 0) return false;
-    for (const { histogram } of expired) this.all.merge(histogram.buckets(), -1);
+    for (const { counts } of expired) this.all.merge(counts, -1);
     this.slices = this.slices.filter((slice) => slice.number >= oldest);
     return true;
+  }
+
+  private sliceAt(number: number): { counts: Map<number, number> } {
+    const last = this.slices.at(-1);
+    if (last?.number === number) return last;
+    const slice = { number, counts: new Map<number, number>() };
+    this.slices.push(slice);
+    return slice;
   }
 
   get total(): number {

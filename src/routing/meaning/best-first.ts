@@ -1,6 +1,7 @@
 /** Positions with the highest scores, best first, taking only what `accept` takes; ties keep the lower position. */
 export function bestPositions(scores: Float32Array, limit: number, accept: (position: number) => boolean): number[] {
   const best: number[] = [];
+  if (limit <= 0) return best;
   for (let position = 0; position < scores.length; position++) {
     const score = scores[position]!;
     const full = best.length === limit;

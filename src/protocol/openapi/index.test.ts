@@ -1,7 +1,7 @@
 import Ajv2020 from 'ajv/dist/2020';
-import { ERROR_CODES } from './error-codes';
-import { buildOpenApi } from './openapi';
-import { OPERATIONS, type Body } from './openapi-operations';
+import { ERROR_CODES } from '../error-codes';
+import { buildOpenApi, OPERATIONS } from './index';
+import type { Body } from './operation';
 
 type Node = Record<string, unknown>;
 const document = buildOpenApi({ version: '1.2.3' }) as {

@@ -1,11 +1,23 @@
 /** The OpenAPI 3.1 document, generated from the schemas that validate. */
 import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from '@asteasolutions/zod-to-openapi';
-import { ERROR_TABLE, type ErrorCode } from './error-codes';
-import { OPERATIONS, type Body, type Operation } from './openapi-operations';
-import { problemSchema } from './result';
+import { ERROR_TABLE, type ErrorCode } from '../error-codes';
+import { ABILITY_OPERATIONS } from './abilities';
+import { AGENT_OPERATIONS } from './agents';
+import type { Body, Operation } from './operation';
+import { PLATFORM_OPERATIONS } from './platform';
+import { REACH_OPERATIONS } from './reaches';
+import { problemSchema } from '../result';
 
 type Responses = RouteConfig['responses'];
 type Content = NonNullable<NonNullable<NonNullable<RouteConfig['request']>['body']>['content']>;
+
+/** Every operation of this release. */
+export const OPERATIONS: readonly Operation[] = [
+  ...REACH_OPERATIONS,
+  ...AGENT_OPERATIONS,
+  ...ABILITY_OPERATIONS,
+  ...PLATFORM_OPERATIONS,
+];
 
 /** Codes that any operation under /v1 may answer. */
 const COMMON_PROBLEMS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'engine_unavailable', 'internal'];
@@ -36,8 +48,8 @@ export function buildOpenApi({ version }: { version: string }): object {
     },
     tags: TAGS,
   });
-  const { webhooks: _none, ...rest } = document; // the generator adds an empty list
-  return rest;
+  delete document.webhooks; // the generator adds an empty list
+  return document;
 }
 
 function toRoute(operation: Operation): RouteConfig {

@@ -1,7 +1,7 @@
-/** Examples of the OpenAPI document; openapi.test.ts holds that each fits its schema. */
-import type { DescriptorDraft } from './descriptor';
-import type { EnvelopeDraft } from './envelope';
-import type { ReachResult, Receipt } from './shapes';
+/** Examples of the OpenAPI document; index.test.ts holds that each fits its schema. */
+import type { DescriptorDraft } from '../descriptor';
+import type { EnvelopeDraft } from '../envelope';
+import type { ReachResult, Receipt } from '../shapes';
 
 export const envelopes: Record<string, EnvelopeDraft> = {
   byAbility: {

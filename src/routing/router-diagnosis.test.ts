@@ -1,0 +1,313 @@
+import { agent, instance, request, WordEmbedder, world } from '../../test/routing/fixtures';
+import { LexicalMatcher } from '../embeddings';
+import type { DescriptorDraft } from '../protocol/descriptor';
+import { ReachError } from '../protocol/reach-error';
+import type { InstanceState } from '../protocol/shapes';
+import type { AgentVersion } from '../protocol/world';
+import { DEFAULT_ROUTER_CONFIG, Router, SemanticMatcher, type RouteRequest } from './index';
+
+function routerOf(agents: AgentVersion[]): Router {
+  const view = world({ agents });
+  const matcher = new SemanticMatcher({ embedder: new WordEmbedder(), fallback: new LexicalMatcher() });
+  return new Router({ world: () => view, matcher, config: DEFAULT_ROUTER_CONFIG });
+}
+
+async function refusal(agents: AgentVersion[], overrides: Partial<RouteRequest>): Promise<ReachError> {
+  const caught = await routerOf(agents)
+    .route(request(overrides))
+    .catch((error: unknown) => error);
+  expect(caught).toBeInstanceOf(ReachError);
+  return caught as ReachError;
+}
+
+const ocr = (draft: Partial<DescriptorDraft> = {}, instances?: InstanceState[]) =>
+  agent({ name: 'reader', version: '1.0.0', capabilities: ['invoice-ocr'], ...draft }, instances);
+
+describe('names', () => {
+  test.each([
+    ['invoice_ocr', 'separator'],
+    ['Invoice-OCR', 'case'],
+    ['invoice-ocr ', 'whitespace'],
+    ['іnvoice-ocr', 'look-alike script'],
+    ['ｉnvoice-ocr', 'width'],
+    ['invoice-orc', 'spelling'],
+  ])('%j is near invoice-ocr by %s (B10)', async (ability, why) => {
+    const { code, options, message } = await refusal([ocr()], { ability });
+    expect(code).toBe('ability_not_found');
+    expect(options.diagnosis).toMatchObject({
+      reason: 'name_mismatch',
+      closest: [{ name: 'invoice-ocr', why: expect.stringContaining(why) }],
+    });
+    expect(message).toContain('did you mean invoice-ocr');
+  });
+
+  test('nothing near: it says where to look', async () => {
+    const { options, message } = await refusal([ocr()], { ability: 'weather' });
+    expect(options.diagnosis).toMatchObject({ reason: 'name_mismatch', closest: [] });
+    expect(message).toContain('GET /v1/abilities');
+  });
+
+  test.each(['toString', '__proto__', 'constructor'])(
+    'an inherited name such as %s is no ability and no agent',
+    async (name) => {
+      expect((await refusal([ocr()], { ability: name })).code).toBe('ability_not_found');
+      expect((await refusal([ocr()], { target_agent: name })).code).toBe('agent_not_found');
+    },
+  );
+
+  test('an unknown agent, with the nearest', async () => {
+    const { code, options } = await refusal([ocr()], { target_agent: 'raeder' });
+    expect(code).toBe('agent_not_found');
+    expect(options.diagnosis).toMatchObject({
+      reason: 'agent_unknown',
+      closest: [{ name: 'reader', why: 'spelling' }],
+    });
+  });
+
+  test('a known agent that does not offer the ability: who does', async () => {
+    const other = agent({ name: 'poet', version: '1.0.0', capabilities: ['haiku'] });
+    const { code, message } = await refusal([ocr(), other], { target_agent: 'reader', ability: 'haiku' });
+    expect(code).toBe('ability_not_found');
+    expect(message).toBe('reader does not offer "haiku", it offers invoice-ocr; poet does');
+  });
+
+  test('an empty registry', async () => {
+    expect((await refusal([], { ability: '*', payload: { text: 'x' } })).message).toContain('POST /v1/agents');
+  });
+});
+
+describe('versions', () => {
+  test('a range that nothing satisfies, with what there is', async () => {
+    const agents = [ocr(), ocr({ version: '1.10.0' }), ocr({ version: '1.9.0' })];
+    const { code, options } = await refusal(agents, { ability: 'invoice-ocr', version: '^2.0.0' });
+    expect(code).toBe('version_not_found');
+    expect(options.diagnosis).toMatchObject({
+      reason: 'version_mismatch',
+      available_versions: ['1.10.0', '1.9.0', '1.0.0'],
+    });
+  });
+
+  test('name#version that does not exist', async () => {
+    const { code, options } = await refusal([ocr()], { target_agent: 'reader#1.0.1' });
+    expect(code).toBe('version_not_found');
+    expect(options.diagnosis?.available_versions).toEqual(['1.0.0']);
+  });
+
+  test.each(['v1', '1.2', '01.2.3', '1.2.3.4', '^', ''])('%j is no range', async (version) => {
+    const { code, options } = await refusal([ocr()], { ability: 'invoice-ocr', version });
+    expect(code).toBe('invalid_request');
+    expect(options.errors).toEqual([
+      expect.objectContaining({ pointer: '/version', fix: expect.stringContaining('^1.2.0') }),
+    ]);
+  });
+
+  test('name#1.2 is no version either', async () => {
+    const { code, options } = await refusal([ocr()], { target_agent: 'reader#1.2' });
+    expect(code).toBe('invalid_request');
+    expect(options.errors?.[0]?.pointer).toBe('/target_agent');
+  });
+});
+
+test('message types: what is accepted instead', async () => {
+  const { code, options, message } = await refusal([ocr({ accepted_message_types: ['task', 'query'] })], {
+    ability: 'invoice-ocr',
+    type: 'command',
+  });
+  expect(code).toBe('message_type_not_accepted');
+  expect(options.diagnosis?.reason).toBe('message_type_not_accepted');
+  expect(message).toContain('accepted: task, query');
+});
+
+describe('payload', () => {
+  const input_schema = { type: 'object', required: ['pages'], properties: { pages: { type: 'integer' } } };
+  const strict = ocr({ capabilities: [{ name: 'invoice-ocr', input_schema }] });
+  const lenient = agent({ name: 'easy', version: '1.0.0', capabilities: ['invoice-ocr'] });
+
+  test('refused by everybody: the findings', async () => {
+    const { code, options } = await refusal([strict], { ability: 'invoice-ocr', payload: { pages: 'two' } });
+    expect(code).toBe('payload_schema_mismatch');
+    expect(options.errors).toEqual([expect.objectContaining({ pointer: '/pages' })]);
+    expect(options.diagnosis).toMatchObject({ reason: 'payload_schema_mismatch', agents: [{ agent_name: 'reader' }] });
+  });
+
+  test('refused by some: they are excluded, with the reason', async () => {
+    const decision = await routerOf([strict, lenient]).route(request({ ability: 'invoice-ocr', payload: {} }));
+    expect(decision.chosen.agent_name).toBe('easy');
+    expect(decision.excluded).toEqual([
+      {
+        agent_name: 'reader',
+        agent_version: '1.0.0',
+        reason: 'its input schema refuses the payload: /pages is missing',
+      },
+    ]);
+  });
+
+  test('a schema that cannot be evaluated excludes its own agent only', async () => {
+    const broken = ocr({ capabilities: [{ name: 'invoice-ocr', input_schema: { type: 'no such type' } }] });
+    const decision = await routerOf([broken, lenient]).route(request({ ability: 'invoice-ocr' }));
+    expect(decision.chosen.agent_name).toBe('easy');
+    expect(decision.excluded[0]?.reason).toContain('cannot be checked');
+  });
+});
+
+describe('readiness', () => {
+  const wanted = { ability: 'invoice-ocr' };
+
+  test.each([
+    ['busy', { in_flight: 4 }, 'busy since 12:03:01: in_flight 4 of 4', 1000],
+    ['busy', { status: 'busy', status_reason: 'says so itself' }, 'busy since 12:03:01: says so itself', 1000],
+    ['draining', { status: 'draining' }, 'draining since 12:03:01', 3000],
+    ['expired', { status: 'expired', status_reason: 'no heartbeat' }, 'expired since 12:03:01: no heartbeat', 3000],
+  ] as const)('%s, since when and why', async (status, state, detail, retryAfterMs) => {
+    const { code, options } = await refusal([ocr({}, [instance(state)])], wanted);
+    expect(code).toBe('no_ready_instance');
+    expect(options.retryAfterMs).toBe(retryAfterMs);
+    expect(options.diagnosis).toMatchObject({
+      reason: 'not_ready',
+      agents: [{ agent_name: 'reader', agent_version: '1.0.0', status, since: '2026-03-01T12:03:01.000Z', detail }],
+    });
+  });
+
+  test('never heard of', async () => {
+    const { code, options } = await refusal([ocr({}, [])], wanted);
+    expect(code).toBe('no_ready_instance');
+    expect(options.diagnosis).toMatchObject({
+      reason: 'never_registered',
+      agents: [{ status: 'never_registered', since: null }],
+    });
+  });
+
+  test('probes leave none', async () => {
+    const failing = instance({ status: 'unavailable', status_reason: 'GET /healthz answered 500' });
+    expect((await refusal([ocr({}, [failing])], wanted)).code).toBe('all_instances_unavailable');
+    const mixed = [failing, instance({ instance_id: 'i-2', status: 'busy' })];
+    expect((await refusal([ocr({}, mixed)], wanted)).code).toBe('no_ready_instance');
+  });
+
+  test('one ready instance among others is enough', async () => {
+    const mixed = [instance({ status: 'draining' }), instance({ instance_id: 'i-2' })];
+    expect((await routerOf([ocr({}, mixed)]).route(request(wanted))).chosen.agent_name).toBe('reader');
+  });
+
+  test('everybody was tried already', async () => {
+    const { code, message } = await refusal([ocr()], { ...wanted, exclude: ['reader#1.0.0'] });
+    expect(code).toBe('no_ready_instance');
+    expect(message).toContain('tried already: reader#1.0.0');
+  });
+
+  test('whoever came furthest is spoken of', async () => {
+    const wrongType = agent({
+      name: 'other',
+      version: '1.0.0',
+      accepted_message_types: ['query'],
+      capabilities: ['invoice-ocr'],
+    });
+    const { code, options } = await refusal([wrongType, ocr({}, [])], wanted);
+    expect(code).toBe('no_ready_instance');
+    expect(options.diagnosis?.agents?.map(({ agent_name }) => agent_name)).toEqual(['reader']);
+  });
+
+  test('async waits for an agent that is known but not ready, and prefers one that is', async () => {
+    const asleep = ocr({}, []);
+    const decision = await routerOf([asleep]).route(request({ ...wanted, mode: 'async' }));
+    expect(decision.chosen.agent_name).toBe('reader');
+    expect(decision.route_reason).toMatch(/; not ready now \(no instance has registered.*\), so it waits until it is$/);
+    expect(routerOf([asleep]).stillGood(decision, request({ ...wanted, mode: 'async' }))).toBe(false);
+
+    const awake = agent({ name: 'zz_awake', version: '1.0.0', capabilities: ['invoice-ocr'] });
+    const both = await routerOf([asleep, awake]).route(request({ ...wanted, mode: 'async' }));
+    expect(both.chosen.agent_name).toBe('zz_awake');
+    expect((await refusal([asleep], { ability: 'invoice_ocr', mode: 'async' })).code).toBe('ability_not_found');
+  });
+});
+
+describe('ability *', () => {
+  const agents = [
+    agent({
+      name: 'w',
+      version: '1.0.0',
+      capabilities: [{ name: 'weather', description: 'rain and sunshine tomorrow' }],
+    }),
+    agent({ name: 's', version: '1.0.0', capabilities: [{ name: 'sums', description: 'adds numbers' }] }),
+  ];
+
+  test('finds the ability that fits', async () => {
+    const decision = await routerOf(agents).route(request({ ability: '*', payload: { text: 'rain tomorrow' } }));
+    expect(decision).toMatchObject({ ability: '*', chosen: { agent_name: 'w', ability: 'weather' } });
+  });
+
+  test('is off topic when none does, also when there is just one', async () => {
+    for (const known of [agents, agents.slice(0, 1)]) {
+      const { code, options } = await refusal(known, { ability: '*', payload: { text: 'who wrote Hamlet' } });
+      expect(code).toBe('ability_not_found');
+      expect(options.diagnosis).toMatchObject({
+        reason: 'off_topic',
+        closest: [{ why: expect.stringContaining('fits with 0.') }],
+      });
+    }
+  });
+
+  test('leaves out what cannot take it, and says why nobody can', async () => {
+    const busy = agent(agents[0]!.descriptor, [instance({ status: 'busy' })]);
+    const { code } = await refusal([busy], { ability: '*', payload: { text: 'rain tomorrow' } });
+    expect(code).toBe('no_ready_instance');
+  });
+
+  test('needs text', async () => {
+    const { code, options } = await refusal(agents, { ability: '*', payload: { n: 1 } });
+    expect(code).toBe('invalid_request');
+    expect(options.errors?.[0]?.pointer).toBe('/payload');
+  });
+
+  test('an agent named without an ability: the nearest of its abilities', async () => {
+    const both = agent({
+      name: 'both',
+      version: '1.0.0',
+      capabilities: [
+        { name: 'weather', description: 'rain and sunshine tomorrow' },
+        { name: 'sums', description: 'adds numbers' },
+      ],
+    });
+    const decision = await routerOf([both, ...agents]).route(
+      request({ target_agent: 'both', payload: { text: 'numbers' } }),
+    );
+    expect(decision).toMatchObject({ strategy: 'direct', chosen: { agent_name: 'both', ability: 'sums' } });
+  });
+});
+
+describe('explain', () => {
+  test('that nobody fits is an answer, with everything that is known', async () => {
+    const explained = await routerOf([ocr({}, [instance({ in_flight: 4 })])]).explain(
+      request({ ability: 'invoice-ocr' }),
+    );
+    expect(explained).toMatchObject({
+      agent_name: null,
+      agent_version: null,
+      strategy: null,
+      code: 'no_ready_instance',
+      candidates: [],
+      excluded: [{ agent_name: 'reader', agent_version: '1.0.0', reason: 'busy since 12:03:01: in_flight 4 of 4' }],
+      excluded_count: 1,
+      diagnosis: { reason: 'not_ready' },
+    });
+  });
+
+  test('a decision laid flat', async () => {
+    const explained = await routerOf([ocr()]).explain(request({ ability: 'invoice-ocr' }));
+    expect(explained).toMatchObject({
+      agent_name: 'reader',
+      agent_version: '1.0.0',
+      ability: 'invoice-ocr',
+      strategy: 'score_based',
+      explored: false,
+    });
+    expect(explained.candidates[0]?.instances).toEqual([{ instance_id: 'i-1', weight: expect.any(Number) }]);
+    expect(explained).not.toHaveProperty('code');
+  });
+
+  test('what cannot be understood is still an error', async () => {
+    await expect(routerOf([ocr()]).explain(request({ ability: 'invoice-ocr', version: '' }))).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});

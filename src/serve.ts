@@ -1,0 +1,129 @@
+/**
+ * A gateway out of a Config, with a worker inside unless told otherwise: what the composition root starts and what
+ * tests start in their own process. Knows nothing of arguments, signals and exit codes; that is the root's part.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client } from '@temporalio/client';
+import type { Worker } from '@temporalio/worker';
+import { v7 as uuidv7 } from 'uuid';
+import type { Logger } from 'pino';
+import type { Config } from './config';
+import { AgentCatalogue } from './gateway/agent-catalogue';
+import { AgentRegistrar } from './gateway/agent-registrar';
+import { createApp } from './gateway/app';
+import { LateResults } from './gateway/late-results';
+import { ReachLister } from './gateway/reach-list';
+import { ReachReader } from './gateway/reach-reader';
+import { ReachService } from './gateway/reach-service';
+import { Readiness } from './gateway/readiness';
+import { TraceReader } from './gateway/trace-reader';
+import { createPlatform, createWorker, type Platform } from './platform';
+import { DEFAULT_TENANT } from './protocol/limits';
+import { buildOpenApi } from './protocol/openapi';
+import { VERSION } from './protocol/version';
+import { HttpMetrics } from './telemetry/http-metrics';
+import { createMetricsRegistry } from './telemetry/metrics';
+
+/** What a gateway is started with besides its Config. */
+export interface ServeOptions {
+  logger: Logger;
+  /** null: nobody needs a key; the root allows that on loopback only. */
+  apiKey: string | null;
+  /** Run a worker in the same process. Default true. */
+  withWorker?: boolean;
+}
+
+/** A gateway that answers. */
+export interface RunningGateway {
+  /** `http://host:port`, with the port really listened on. */
+  url: string;
+  /** Takes nothing new, lets requests and activities end (`server.graceful_timeout`), and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Starts a gateway. Throws what is missing (an engine, the port), with what to do about it; nothing is left running then. */
+export async function serve(config: Config, { logger, apiKey, withWorker = true }: ServeOptions): Promise<RunningGateway> {
+  const metrics = createMetricsRegistry();
+  const platform = await createPlatform(config, logger, metrics);
+  try {
+    const worker = withWorker ? await createWorker(platform) : null;
+    const working = worker?.run();
+    const readiness = readinessOf(platform);
+    const app = createApp({
+      ...services(platform, readiness),
+      logger,
+      apiKey,
+      metrics,
+      httpMetrics: new HttpMetrics(metrics),
+      openApi: buildOpenApi({ version: VERSION }),
+    });
+    const server = createServer(app);
+    await listen(server, config.server).catch(async (error: unknown) => {
+      await endWorker(worker, working);
+      throw error;
+    });
+    const close = async () => {
+      readiness.drain();
+      await endServer(server, config.server.graceful_timeout);
+      await endWorker(worker, working);
+      await platform.close();
+    };
+    return { url: urlOf(server, config.server.host), close };
+  } catch (error) {
+    await platform.close();
+    throw error;
+  }
+}
+
+function services(platform: Platform, readiness: Readiness) {
+  const { config, connection, view, router, tokens, registry, egress } = platform;
+  const { namespace, task_queue: taskQueue, agents_address: agentsAddress } = config.temporal;
+  const client = new Client({ connection, namespace });
+  const world = () => view.world();
+  const reader = new ReachReader({ client, namespace, temporalUiUrl: config.temporal.ui_url ?? null });
+  const protocolTimeoutMs = config.adapter.protocol_timeout_ms;
+  const workerEngine = agentsAddress ? { address: agentsAddress, namespace } : null;
+  return {
+    reader,
+    service: new ReachService({ client, reader, router, world, tenant: DEFAULT_TENANT, taskQueue, protocolTimeoutMs, newMessageId: uuidv7 }),
+    lister: new ReachLister({ client, namespace }),
+    lateResults: new LateResults({ client, reader, tokens, world }),
+    traces: new TraceReader({ client, reader }),
+    registrar: new AgentRegistrar({ registry, view, egress, tokenEnvAllow: config.security.token_env_allow, workerEngine }),
+    catalogue: new AgentCatalogue(world),
+    router,
+    readiness,
+  };
+}
+
+function readinessOf({ connection, config, view }: Platform): Readiness {
+  const { namespace } = config.temporal;
+  return new Readiness({ client: new Client({ connection, namespace }), namespace, view });
+}
+
+function listen(server: Server, { port, host }: Config['server']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}
+
+/** Requests that are being answered end; connections that only idle, or take longer than the patience, are cut. */
+async function endServer(server: Server, patienceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const patience = setTimeout(() => server.closeAllConnections(), patienceMs);
+  await closed;
+  clearTimeout(patience);
+}
+
+async function endWorker(worker: Worker | null, working: Promise<void> | undefined): Promise<void> {
+  if (worker?.getState() === 'RUNNING') worker.shutdown();
+  await working;
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
