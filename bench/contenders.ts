@@ -46,7 +46,10 @@ export class Callers {
   async callForReceipt(): Promise<string> {
     const payload = this.nextPayload();
     const headers = { prefer: 'respond-async' };
-    const receipt = await this.http('POST', '/v1/reaches', { headers, body: { ability: ABILITIES.idempotent, payload } });
+    const receipt = await this.http('POST', '/v1/reaches', {
+      headers,
+      body: { ability: ABILITIES.idempotent, payload },
+    });
     expect(receipt.status === 202, 'receipt', receipt);
     const id = String(receipt.body.reach_id);
     const end = await this.http('GET', `/v1/reaches/${id}?wait=10`);

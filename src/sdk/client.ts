@@ -22,7 +22,7 @@ import type { EnvelopeDraft } from '../protocol/envelope';
 import { DEFAULT_TIMEOUT_MS } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import type { JsonObject, Receipt, ReachStatus, Trace } from '../protocol/shapes';
-import { isTerminal, pollUntilEnd, resultOf } from './long-poll';
+import { pollUntilEnd, resultOf } from './long-poll';
 import { Budget, monotonic, type Clock } from './time';
 import { Transport, type TransportCall, type TransportOptions } from './transport';
 import type { AbilityHit, AbilityView, AgentView, Cancelling, Page, ReachResult, ReachSummary, ReachView, RegistrationView, RouteExplanation } from './wire-types';
@@ -58,6 +58,8 @@ export interface WaitOptions {
   timeoutMs?: number;
   /** Stops the waiting; the reach goes on unless `cancelOnAbort` is set. */
   signal?: AbortSignal;
+  /** Called when the answer is not there at once: the reach is durable and routed, its result will follow (R5). */
+  onReceipt?: (receipt: Receipt) => void;
   /** Also cancels the reach when `signal` aborts once the reach has an id. Default false. */
   cancelOnAbort?: boolean;
 }
@@ -103,8 +105,8 @@ export class AgentReachClient {
    * ```
    */
   invokeAbility<T = JsonObject>(ability: string, payload: JsonObject, options: InvokeOptions = {}): Promise<ReachResult<T>> {
-    const { timeoutMs, signal, cancelOnAbort, ...rest } = options;
-    return this.invoke<T>({ ...rest, ability, payload }, { timeoutMs, signal, cancelOnAbort });
+    const { timeoutMs, signal, onReceipt, cancelOnAbort, ...rest } = options;
+    return this.invoke<T>({ ...rest, ability, payload }, { timeoutMs, signal, onReceipt, cancelOnAbort });
   }
 
   /**
@@ -120,8 +122,9 @@ export class AgentReachClient {
     const envelope = { ...draft, message_id: draft.message_id ?? uuidv7(), timeout_ms: timeoutMs };
     const budget = new Budget(timeoutMs + VERDICT_GRACE_MS, this.#clock);
     const waitSec = Math.max(1, Math.min(POST_WAIT_SEC, Math.ceil(timeoutMs / 1000)));
-    const first = await this.#post<ReachView>(envelope, { prefer: `wait=${waitSec}`, waitSec, budget, signal: options.signal });
-    if (isTerminal(first.status)) return resultOf<T>(first);
+    const first = await this.#post<ReachResult<T> | Receipt>(envelope, { prefer: `wait=${waitSec}`, waitSec, budget, signal: options.signal });
+    if (first.status === 'completed') return first;
+    options.onReceipt?.(first);
     return this.#await<T>(first.reach_id, budget, options);
   }
 

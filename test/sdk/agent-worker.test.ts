@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Client, Connection } from '@temporalio/client';
-import { Worker, NativeConnection } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { agentTaskQueue, type WorkerCall } from '../../src/protocol/worker-wire';
 import { AgentBusy, AgentRejected, ReachAgent, type AgentContext, type AgentHandler, type AgentOptions } from '../../src/sdk/agent';
 import { call, echoDescriptor, quietLog, startRegistry, type ScriptedRegistry } from './scripted-registry';
@@ -23,6 +23,7 @@ let agent: ReachAgent;
 let nth = 0;
 
 beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
   connection = await Connection.connect({ address });
   native = await NativeConnection.connect({ address });
   client = new Client({ connection });
@@ -144,9 +145,16 @@ it('leaves proof that the call arrived when the handler outlives the activity', 
 it('takes no more calls at once than max_concurrency', async () => {
   let now = 0;
   let most = 0;
+  let pair = deferred();
   const queue = await serve(
     async () => {
+      const mine = pair;
       most = Math.max(most, (now += 1));
+      if (now === 2) {
+        mine.resolve();
+        pair = deferred();
+      }
+      await mine.promise; // nobody leaves before two are in
       await new Promise((resolve) => setTimeout(resolve, 40));
       now -= 1;
       return {};

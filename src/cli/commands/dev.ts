@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { parsePort } from '../parse';
+import type { GlobalOptions } from '../session';
+import { rootScript, spawnRoot } from '../spawn-root';
+
+interface DevOptions extends GlobalOptions {
+  port: number;
+  dataDir: string;
+  withExamples?: boolean;
+}
+
+/** `dev`: engines, gateway and worker in one process tree. */
+export function addDev(program: Command, outcome: { exitCode: number }): void {
+  program
+    .command('dev')
+    .description('everything on this machine: Temporal, etcd, embeddings, gateway and worker; prints `ready URL` when it answers')
+    .option('--port <port>', 'port of the gateway; 0 takes a free one', parsePort, 8080)
+    .option('--data-dir <dir>', 'where the engines keep their data', '.agent-reach')
+    .option('--with-examples', 'also run the four agents of the ticket desk')
+    .addHelpText('after', '\nExamples:\n  $ agent-reach dev\n  $ agent-reach dev --port 0 --data-dir /tmp/reach --with-examples')
+    .action(async (_options: unknown, command: Command) => {
+      const { port, dataDir, withExamples, config } = command.optsWithGlobals<DevOptions>();
+      const args = ['--port', String(port), '--data-dir', dataDir];
+      if (withExamples) args.push('--with-examples');
+      if (config !== undefined) args.push('--config', config);
+      outcome.exitCode = await spawnRoot(rootScript('dev'), args);
+    });
+}

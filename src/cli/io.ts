@@ -1,0 +1,39 @@
+import { createColors } from 'picocolors';
+import { text } from 'node:stream/consumers';
+
+type Colors = ReturnType<typeof createColors>;
+
+/** Everything a command touches outside itself, so that tests can look at it. */
+export interface CliIo {
+  /** Results; with `--json` nothing but JSON. */
+  out(text: string): void;
+  /** Progress, errors, and what surrounds a result. */
+  err(text: string): void;
+  readStdin(): Promise<string>;
+  env: Record<string, string | undefined>;
+  /** Columns of the terminal that stdout is; undefined when it is none. */
+  columns: number | undefined;
+  /** True when stderr is a terminal: then progress may be drawn. */
+  errIsTty: boolean;
+  color: Colors;
+  errColor: Colors;
+  /** Aborts at Ctrl-C. */
+  signal: AbortSignal;
+}
+
+/** The process's own streams. Colours are off when not on a terminal or with NO_COLOR (no-color.org). */
+export function processIo(signal: AbortSignal): CliIo {
+  const { stdout, stderr, env } = process;
+  const wanted = (isTty: boolean) => isTty && !env.NO_COLOR && env.TERM !== 'dumb';
+  return {
+    out: (line) => void stdout.write(line),
+    err: (line) => void stderr.write(line),
+    readStdin: () => text(process.stdin),
+    env,
+    columns: stdout.isTTY ? stdout.columns : undefined,
+    errIsTty: stderr.isTTY === true,
+    color: createColors(wanted(stdout.isTTY === true)),
+    errColor: createColors(wanted(stderr.isTTY === true)),
+    signal,
+  };
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { AgentReachClient } from '../sdk/client';
+import { EXIT, UsageError } from './exit-codes';
+import type { CliIo } from './io';
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+/** People do not wait for ten repeats to hear that nobody listens. */
+const MAX_RETRIES = 2;
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  url?: string;
+  apiKey?: string;
+  json?: boolean;
+  config?: string;
+}
+
+/** What a command works with. */
+export interface Session {
+  client: AgentReachClient;
+  io: CliIo;
+  json: boolean;
+  url: string;
+  /** Set by a command that ends badly without an error. */
+  exitCode: number;
+  /** Prints a result: JSON with `--json`, else what `human` says. */
+  print(value: unknown, human: () => string): void;
+}
+
+/** What the program hands to each command. */
+export interface CliContext {
+  io: CliIo;
+  /** Runs `work` with a client for the command's options and keeps its exit code. */
+  run(command: Command, work: (session: Session) => Promise<void>): Promise<void>;
+}
+
+/** Makes the session of one command; the client is closed when `work` is over. */
+export async function withSession(command: Command, io: CliIo, work: (session: Session) => Promise<void>): Promise<number> {
+  const options = command.optsWithGlobals<GlobalOptions>();
+  const url = options.url ?? io.env.AGENT_REACH_URL ?? (options.config === undefined ? DEFAULT_URL : await urlFromConfig(options.config, io));
+  const apiKey = options.apiKey ?? io.env.AGENT_REACH_API_KEY;
+  const client = new AgentReachClient({ url, apiKey: apiKey || undefined, maxRetries: MAX_RETRIES });
+  const json = options.json === true;
+  const print = (value: unknown, human: () => string) => io.out(json ? `${JSON.stringify(value, null, 2)}\n` : `${human()}\n`);
+  const session: Session = { client, io, json, url, exitCode: EXIT.ok, print };
+  try {
+    await work(session);
+    return session.exitCode;
+  } finally {
+    await client.close();
+  }
+}
+
+/** Where the gateway of this configuration listens. */
+async function urlFromConfig(file: string, io: CliIo): Promise<string> {
+  const { loadConfig } = await import('../config');
+  const { server } = loadConfig({ text: readConfig(file), fileName: file, env: io.env });
+  return server.public_url ?? `http://${server.host === '0.0.0.0' ? '127.0.0.1' : server.host}:${server.port}`;
+}
+
+function readConfig(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw new UsageError(`the configuration ${file} cannot be read`);
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Agents whose behaviour a test writes down request by request, whatever protocol they speak. The vocabulary is
+ * common; what only HTTP can do is in scripted-http-agent.
+ */
+import type { DescriptorDraft } from '../../src/protocol/descriptor';
+import type { AgentCall, JsonObject } from '../../src/protocol/shapes';
+import type { Api } from './api';
+
+/** What an agent does with one request. */
+export type Step =
+  | { do: 'answer'; output: JsonObject; afterMs?: number }
+  /** This request will never work. */
+  | { do: 'reject'; message: string }
+  /** A passing failure. */
+  | { do: 'fail'; message: string; afterMs?: number }
+  | { do: 'busy'; retryAfterMs?: number }
+  /** Never answers, until it is told to stop. */
+  | { do: 'hang' };
+
+/** One request as the agent saw it. */
+export interface Seen {
+  call: AgentCall;
+  /** HTTP only: the headers as they came. */
+  headers: Record<string, string>;
+  /** `performance.now()` on arrival. */
+  atMs: number;
+  /** Aborts when the platform gives the attempt up (connection closed, activity cancelled). */
+  stopped: AbortSignal;
+}
+
+/** How a scripted agent is described; the rest of its descriptor is made up. */
+export interface AgentDraft {
+  name: string;
+  version?: string;
+  capability?: Partial<Exclude<DescriptorDraft['capabilities'][number], string>>;
+  /** `timeout_ms`, `max_retry` … */
+  endpoint?: Partial<NonNullable<DescriptorDraft['endpoint']>>;
+  descriptor?: Partial<DescriptorDraft>;
+  /** Registers, and is not there. */
+  absent?: boolean;
+}
+
+/** A running agent under a script. */
+export interface ScriptedAgent<S = Step> {
+  readonly name: string;
+  readonly version: string;
+  readonly ability: string;
+  readonly instanceId: string;
+  readonly journal: Seen[];
+  /** From now on: these steps one after the other, the last one for ever; empties the journal. */
+  plays(...steps: S[]): void;
+  /** Deregisters politely. */
+  leave(): Promise<void>;
+  /** Ends it. Safe to call again. */
+  close(): Promise<void>;
+}
+
+/** The script and the journal of one agent. */
+export class Script<S> {
+  readonly journal: Seen[] = [];
+  #steps: S[] = [];
+
+  constructor(private readonly fallback: S) {}
+
+  plays(...steps: S[]): void {
+    this.#steps = steps;
+    this.journal.length = 0;
+  }
+
+  /** Notes a request and says what to do with it. */
+  next(seen: Seen): S {
+    this.journal.push(seen);
+    const step = this.#steps.length > 1 ? this.#steps.shift() : this.#steps[0];
+    return step ?? this.fallback;
+  }
+}
+
+/** The answer of an agent that nothing was scripted for. */
+export const HELLO: Step = { do: 'answer', output: { answer: 'hello' } };
+
+/** A descriptor with one ability, `NAME.work` unless the draft says otherwise. */
+export function descriptorOf({ name, version = '1.0.0', capability = {}, endpoint = {}, descriptor = {} }: AgentDraft, protocol: 'http' | 'worker') {
+  return {
+    name,
+    version,
+    capabilities: [{ name: `${name}.work`, description: `what ${name} does`, ...capability }],
+    endpoint: { protocol, ...endpoint },
+    ...descriptor,
+  } satisfies DescriptorDraft;
+}
+
+/** Registers a descriptor; throws what the gateway says when it refuses. */
+export async function registerDescriptor(api: Api, descriptor: DescriptorDraft): Promise<void> {
+  const answer = await api.post('/v1/agents?replace=true', descriptor);
+  if (answer.status >= 300) throw new Error(`registering ${descriptor.name}: ${answer.text}`);
+}
+
+/** Registers an instance under a lease that outlives the test; answers its epoch. */
+export async function registerInstance(api: Api, agent: { name: string; version: string; instanceId: string }, host?: string): Promise<string> {
+  const path = `/v1/agents/${agent.name}/instances/${agent.instanceId}`;
+  const answer = await api.put(path, { version: agent.version, ttl_sec: 600, ...(host && { host }) });
+  if (answer.status >= 300) throw new Error(`registering ${agent.instanceId}: ${answer.text}`);
+  return answer.body.epoch as string;
+}

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AgentBusy, AgentFailed, AgentRejected, ReachAgent, type AgentContext, type AgentLog } from '../../src/sdk/agent';
+import type { AgentCall, JsonObject } from '../../src/protocol/shapes';
+import type { Api } from './api';
+import { descriptorOf, HELLO, registerDescriptor, registerInstance, Script, type AgentDraft, type ScriptedAgent, type Step } from './scripted-agent';
+
+const silent: AgentLog = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Starts an agent as an activity worker, by the SDK's `ReachAgent`, and waits until it is registered. */
+export async function startWorkerAgent(api: Api, draft: AgentDraft): Promise<ScriptedAgent> {
+  const script = new Script<Step>(HELLO);
+  const descriptor = descriptorOf(draft, 'worker');
+  const ability = descriptor.capabilities[0]?.name ?? '';
+  const place = { name: draft.name, version: descriptor.version, instanceId: `${draft.name}-1` };
+  const common = { ...place, ability, journal: script.journal, plays: (...steps: Step[]) => script.plays(...steps) };
+  if (draft.absent) {
+    await registerDescriptor(api, descriptor);
+    await registerInstance(api, place);
+    return { ...common, leave: () => Promise.resolve(), close: () => Promise.resolve() };
+  }
+  const agent = new ReachAgent({
+    descriptor,
+    gateway: api.url,
+    instanceId: place.instanceId,
+    replaceDescriptor: true,
+    handlers: { [ability]: (payload, context) => handle(script, payload, context) },
+    drainTimeoutMs: 100,
+    log: silent,
+  });
+  await agent.start();
+  return { ...common, leave: () => agent.stop(), close: () => agent.stop() };
+}
+
+async function handle(script: Script<Step>, payload: JsonObject, context: AgentContext): Promise<JsonObject> {
+  const step = script.next({ call: callOf(payload, context), headers: { traceparent: context.traceparent }, atMs: performance.now(), stopped: context.signal });
+  if ('afterMs' in step && step.afterMs) await sleep(step.afterMs);
+  switch (step.do) {
+    case 'answer':
+      return step.output;
+    case 'reject':
+      throw new AgentRejected(step.message);
+    case 'fail':
+      throw new AgentFailed(step.message);
+    case 'busy':
+      throw new AgentBusy('busy', step.retryAfterMs);
+    case 'hang':
+      return untilStopped(context.signal);
+  }
+}
+
+/** What came over Temporal, in the words of the wire. */
+function callOf(payload: JsonObject, context: AgentContext): AgentCall {
+  return {
+    message_id: context.messageId,
+    reach_id: context.reachId,
+    ability: context.ability,
+    type: context.type,
+    payload,
+    context_id: context.contextId,
+    idempotency_key: context.idempotencyKey,
+    delivery_semantics: 'at_least_once',
+    source_agent: context.sourceAgent,
+    group: context.group,
+    version: context.version,
+    attempt: context.attempt,
+    deadline_ms: context.deadlineMs,
+    bypass: context.bypass,
+  };
+}
+
+function untilStopped(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}
