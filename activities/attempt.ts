@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { randomBytes } from 'node:crypto';
-import type { AdapterAnswer } from '../src/adapters';
+import type { AdapterAnswer, AdapterContext } from '../src/adapters';
 import { agentCall } from '../src/protocol/agent-call';
 import { validatePayload } from '../src/protocol/json-schema';
 import { ReachError } from '../src/protocol/reach-error';
@@ -67,23 +67,29 @@ async function call(
     throw new ReachError('no_ready_instance', `No instance of ${input.agent_name}@${input.agent_version} is ready now`, { received: 'no' });
   }
   context.where.instance = instance;
-  const adapter = deps.adapters.get(agent.descriptor.endpoint?.protocol ?? 'http');
-  if (!adapter) throw new ReachError('internal', 'No adapter for the protocol of this agent');
+  const protocol = agent.descriptor.endpoint?.protocol ?? 'http';
+  const adapter = deps.adapters.get(protocol);
+  if (!adapter) {
+    throw new ReachError('agent_protocol_error', `${agent.name} speaks ${protocol}, which this release cannot call; register it with protocol http or worker`, { received: 'no' });
+  }
   const { reachId, runId, n, budgetMs, signal } = context;
   const parts = { envelope: input.envelope, reachId, ability: input.ability, agentVersion: input.agent_version };
-  const answer = await adapter.invoke(
-    agentCall({ ...parts, attempt: n, deadlineMs: budgetMs }),
-    { descriptor: agent.descriptor, instance },
-    {
-      signal,
-      budgetMs,
-      maxResponseBytes: deps.maxResponseBytes,
-      traceparent: `00-${input.trace_id}-${randomBytes(8).toString('hex')}-01`,
-      reachToken: await deps.tokens.issue({ reachId, runId, attempt: n, lifetimeMs: input.share_ms }),
-    },
-  );
-  if (answer.kind === 'answer') assertOutput(agent, input.ability, answer.output);
-  return answer;
+  const surroundings: AdapterContext = {
+    signal,
+    budgetMs,
+    maxResponseBytes: deps.maxResponseBytes,
+    traceparent: `00-${input.trace_id}-${randomBytes(8).toString('hex')}-01`,
+    reachToken: await deps.tokens.issue({ reachId, runId, attempt: n, lifetimeMs: input.share_ms }),
+  };
+  const ended = deps.startCall?.({ ...keyOf(input), instanceId: instance.instance_id });
+  try {
+    const call = agentCall({ ...parts, attempt: n, deadlineMs: budgetMs });
+    const answer = await adapter.invoke(call, { descriptor: agent.descriptor, instance }, surroundings);
+    if (answer.kind === 'answer') assertOutput(agent, input.ability, answer.output);
+    return answer;
+  } finally {
+    ended?.();
+  }
 }
 
 function pick(deps: ActivityDependencies, input: InvokeInput, avoid: string[]): InstanceState | null {
@@ -102,18 +108,23 @@ export function assertOutput(agent: AgentVersion, ability: string, output: JsonO
   throw new ReachError('response_schema_mismatch', `The answer of ${agent.name} does not match the output schema of ${ability}: ${first}`, { received: 'yes', errors });
 }
 
+type Called = Pick<InvokeInput, 'agent_name' | 'agent_version' | 'ability'>;
+
+function keyOf({ agent_name, agent_version, ability }: Called) {
+  return { agentName: agent_name, agentVersion: agent_version, ability };
+}
+
 /** 4xx but 408/429 are the caller's fault and do not count against the agent; malformed answers do (T01). */
 const NEUTRAL = new Set(['agent_rejected', 'agent_auth_unconfigured', 'no_ready_instance', 'callback_url_forbidden', 'internal']);
 
 /** Counts an attempt in the shared statistics. */
-export function count(deps: ActivityDependencies, call: Pick<InvokeInput, 'agent_name' | 'agent_version' | 'ability'>, record: AttemptRecord): void {
+export function count(deps: ActivityDependencies, call: Called, record: AttemptRecord): void {
   const failed: CallSample['outcome'] = record.code && NEUTRAL.has(record.code) ? 'neutral' : 'failure';
   deps.recordCall({
-    agentName: call.agent_name,
-    agentVersion: call.agent_version,
-    ability: call.ability,
+    ...keyOf(call),
     instanceId: record.instance,
     durationMs: record.duration_ms,
     outcome: record.code ? failed : 'ok',
+    ...(record.code && { code: record.code }),
   });
 }

@@ -101,12 +101,11 @@ export class Callers {
   }
 
   /** The right answer to this very request, from the very agent that the record names, at the first attempt. */
-  private checkReach(answer: HttpAnswer, payload: { text: string; n: number }): void {
-    const { status, output, agent_name, attempts } = answer.body as Record<string, never>;
-    const said = (output ?? {}) as { answer?: string; n?: number; agent?: string };
-    const right = said.answer === payload.text && said.n === payload.n && said.agent === agent_name;
-    const once = Array.isArray(attempts) && attempts.length === 1;
-    expect(answer.status === 200 && status === 'completed' && right && once, 'reach', answer);
+  private checkReach({ status, body }: HttpAnswer, payload: { text: string; n: number }): void {
+    const said = (body.output ?? {}) as Record<string, unknown>;
+    const right = said.answer === payload.text && said.n === payload.n && said.agent === body.agent_name;
+    const once = body.attempts === 1;
+    expect(status === 200 && body.status === 'completed' && right && once, 'reach', { status, body });
   }
 
   private nextPayload(): { text: string; n: number } {

@@ -12,6 +12,7 @@ import type { Config } from './config';
 import { AgentCatalogue } from './gateway/agent-catalogue';
 import { AgentRegistrar } from './gateway/agent-registrar';
 import { createApp } from './gateway/app';
+import { EventFeed } from './gateway/event-feed';
 import { LateResults } from './gateway/late-results';
 import { ReachLister } from './gateway/reach-list';
 import { ReachReader } from './gateway/reach-reader';
@@ -90,6 +91,7 @@ function services(platform: Platform, readiness: Readiness) {
     lister: new ReachLister({ client, namespace }),
     lateResults: new LateResults({ client, reader, tokens, world }),
     traces: new TraceReader({ client, reader }),
+    events: new EventFeed({ client, namespace, reader }),
     registrar: new AgentRegistrar({ registry, view, egress, tokenEnvAllow: config.security.token_env_allow, workerEngine }),
     catalogue: new AgentCatalogue(world),
     router,

@@ -47,7 +47,8 @@ async function allReady(url: string, stopping: AbortSignal): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   try {
     for (let waiting = Object.keys(PROGRAMS); waiting.length > 0; await delay(POLL_MS)) {
-      if (performance.now() > deadline) throw new Error(`not ready after ${READY_TIMEOUT_MS / 1000} s: ${waiting.join(', ')}`);
+      if (performance.now() > deadline)
+        throw new Error(`not ready after ${READY_TIMEOUT_MS / 1000} s: ${waiting.join(', ')}`);
       const { items } = await reach.agents({ signal: stopping });
       waiting = waiting.filter((name) => !items.some((agent) => agent.name === name && agent.status === 'ready'));
     }
@@ -60,7 +61,9 @@ async function allReady(url: string, stopping: AbortSignal): Promise<void> {
 async function endOf(child: ChildProcess, stopping: AbortSignal): Promise<void> {
   const code = await exited(child);
   if (stopping.aborted) return new Promise(() => {});
-  throw new Error(`${basename(child.spawnargs.at(-3) ?? '')} ended with ${code} before all were ready; its message is above`);
+  throw new Error(
+    `${basename(child.spawnargs.at(-3) ?? '')} ended with ${code} before all were ready; its message is above`,
+  );
 }
 
 /** `stopped` resolves when everything has ended after SIGTERM, SIGINT or, if so asked, the end of standard input. */
@@ -91,7 +94,10 @@ function exited(child: ChildProcess): Promise<number | string | null> {
   });
 }
 
-main().then(() => process.exit(0), (error: Error) => {
-  giveUp(error);
-  process.exit();
-});
+main().then(
+  () => process.exit(0),
+  (error: Error) => {
+    giveUp(error);
+    process.exit();
+  },
+);

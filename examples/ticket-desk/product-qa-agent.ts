@@ -5,13 +5,14 @@
 import { ReachAgent } from '../../src/sdk/agent'; // in a project of your own: from 'agent-reach/agent'
 import { decide, type Ticket } from './rules/decide';
 import { PRODUCT_QA_RULES } from './rules/product-qa';
-import { deskFile, gatewayUrl, giveUp } from './support/start';
+import { deskFile, deskLog, gatewayUrl, giveUp } from './support/start';
 
 const agent = new ReachAgent({
   descriptor: deskFile('agents/product_qa_agent.yaml'),
   gateway: gatewayUrl(),
   handlers: { ticket_disposition: (payload) => decide(PRODUCT_QA_RULES, payload as Ticket) },
-  handleSignals: true,
+  handleSignals: true, // leaves politely: finishes what it has begun, takes nothing new
+  log: deskLog('product_qa_agent'),
 });
 
 agent.start().catch(giveUp);

@@ -13,8 +13,8 @@ export interface CliIo {
   env: Record<string, string | undefined>;
   /** Columns of the terminal that stdout is; undefined when it is none. */
   columns: number | undefined;
-  /** True when stderr is a terminal: then progress may be drawn. */
-  errIsTty: boolean;
+  /** Columns of the terminal that stderr is; undefined when it is none, and then no progress is drawn. */
+  errColumns: number | undefined;
   color: Colors;
   errColor: Colors;
   /** Aborts at Ctrl-C. */
@@ -31,7 +31,7 @@ export function processIo(signal: AbortSignal): CliIo {
     readStdin: () => text(process.stdin),
     env,
     columns: stdout.isTTY ? stdout.columns : undefined,
-    errIsTty: stderr.isTTY === true,
+    errColumns: stderr.isTTY ? stderr.columns : undefined,
     color: createColors(wanted(stdout.isTTY === true)),
     errColor: createColors(wanted(stderr.isTTY === true)),
     signal,

@@ -1,5 +1,5 @@
 import type { CliIo } from './io';
-import { duration } from './render/text';
+import { duration, fit } from './render/text';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 80;
@@ -18,7 +18,7 @@ export class Spinner {
     options: { text: string; quiet: boolean },
   ) {
     this.#text = options.text;
-    if (io.errIsTty && !options.quiet) this.#timer = setInterval(() => this.#draw(), FRAME_MS);
+    if (io.errColumns !== undefined && !options.quiet) this.#timer = setInterval(() => this.#draw(), FRAME_MS);
   }
 
   /** Changes what is being waited for. */
@@ -38,6 +38,7 @@ export class Spinner {
     this.#drawn = true;
     const frame = FRAMES[Math.floor(ms / FRAME_MS) % FRAMES.length] ?? '';
     const { cyan, dim } = this.io.errColor;
-    this.io.err(`\r\u001b[2K${cyan(frame)} ${this.#text} ${dim(duration(ms))}`);
+    const room = (this.io.errColumns ?? 80) - 14; // a line that wraps could not be taken away
+    this.io.err(`\r\u001b[2K${cyan(frame)} ${fit(this.#text, room)} ${dim(duration(ms))}`);
   }
 }

@@ -20,6 +20,8 @@ test.each([
   ['我的退款到賬了嗎', 0], // Traditional
   ['refunding takes long, what progress?', 0],
   ['ＲＥＦＵＮＤ　ｐｒｏｇｒｅｓｓ', 0], // full-width
+  ['现货', 1],
+  ['現貨', 1], // Traditional
   ['这件有库存吗', 1],
   ['what is the price of this product', 1],
 ])('%s', async (text, position) => {

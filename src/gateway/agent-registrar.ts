@@ -1,9 +1,11 @@
-import type { Descriptor } from '../protocol/descriptor';
+import type { Descriptor, Endpoint } from '../protocol/descriptor';
 import { assertUrlAllowed, type EgressPolicy } from '../policy/egress';
 import { isTokenEnvAllowed } from '../policy/token-env';
 import { ReachError } from '../protocol/reach-error';
 import { agentTaskQueue } from '../protocol/worker-wire';
-import type { HeartbeatRequest, Registration, RegistrationRequest, Registry, RegistryView } from '../registry';
+import type { AgentVersion } from '../protocol/world';
+import type { DescriptorOutcome, HeartbeatRequest, Registration, RegistrationRequest, Registry, RegistryView } from '../registry';
+import { whenSeen } from './view-catch-up';
 
 /** What the registrar works with. */
 export interface AgentRegistrarOptions {
@@ -19,26 +21,39 @@ export interface AgentRegistrarOptions {
 /** What an instance is answered; `worker` only for agents that pull from Temporal. */
 export type RegistrationAnswer = Registration & { worker?: { address: string; namespace: string; task_queue: string } };
 
+/** Protocols whose addresses are URLs, of the agent and of its health check. */
+const CALLED_BY_URL: ReadonlySet<string> = new Set<Endpoint['protocol']>(['http', 'a2a', 'mcp']);
+
 /** Registers agents and instances: the rim's own rules (addresses, tokens) before the registry's. */
 export class AgentRegistrar {
   constructor(private readonly options: AgentRegistrarOptions) {}
 
   /** @throws ReachError `callback_url_forbidden`, `token_env_forbidden`, `version_exists`, `name_collision` */
-  register(descriptor: Descriptor, flags: { replace: boolean; dryRun: boolean }) {
+  async register(descriptor: Descriptor, flags: { replace: boolean; dryRun: boolean }): Promise<DescriptorOutcome> {
     this.assertAddresses(descriptor);
     this.assertTokenEnv(descriptor);
-    return this.options.registry.registerDescriptor(descriptor, flags);
+    const { registry, view } = this.options;
+    const { name, version } = descriptor;
+    const answer = await registry.registerDescriptor(descriptor, flags);
+    const written = () => this.version(name, version)?.registered_at === answer.registeredAt;
+    if (!flags.dryRun) await whenSeen(view, written);
+    return answer;
   }
 
-  remove(name: string): Promise<boolean> {
-    return this.options.registry.deleteAgent(name);
+  async remove(name: string): Promise<boolean> {
+    const { registry, view } = this.options;
+    const removed = await registry.deleteAgent(name);
+    await whenSeen(view, () => view.agent(name).length === 0);
+    return removed;
   }
 
   async registerInstance(name: string, instanceId: string, request: RegistrationRequest): Promise<RegistrationAnswer> {
     if (request.host) assertUrlAllowed(request.host, this.options.egress, `instance ${instanceId}`);
-    const registration = await this.options.registry.registerInstance(name, instanceId, request);
-    const agent = this.options.view.agent(name).find(({ version }) => version === request.version);
-    const { workerEngine } = this.options;
+    const { registry, view, workerEngine } = this.options;
+    const registration = await registry.registerInstance(name, instanceId, request);
+    const registered = () => this.version(name, request.version)?.instances.some((instance) => instance.instance_id === instanceId) ?? false;
+    await whenSeen(view, registered);
+    const agent = this.version(name, request.version);
     if (!workerEngine || agent?.descriptor.endpoint?.protocol !== 'worker') return registration;
     const { version, endpoint } = agent.descriptor;
     return { ...registration, worker: { ...workerEngine, task_queue: agentTaskQueue({ name, version, taskQueue: endpoint.task_queue }) } };
@@ -52,8 +67,12 @@ export class AgentRegistrar {
     await this.options.registry.deregister(name, instanceId, epoch);
   }
 
+  private version(name: string, version: string): AgentVersion | undefined {
+    return this.options.view.agent(name).find((agent) => agent.version === version);
+  }
+
   private assertAddresses({ name, endpoint }: Descriptor): void {
-    if (endpoint?.protocol !== 'http' || endpoint.address === undefined) return;
+    if (!endpoint || !CALLED_BY_URL.has(endpoint.protocol) || endpoint.address === undefined) return;
     for (const address of [endpoint.address].flat()) assertUrlAllowed(address, this.options.egress, `agent ${name}`);
   }
 

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { ERROR_TABLE } from '../protocol/error-codes';
 import { ReachError, type Problem } from '../protocol/reach-error';
 
-/** Sends a problem document (RFC 9457) with the status of its code. */
-export function sendProblem(response: Response, error: ReachError): void {
-  const problem: Problem = error.toProblem();
+/** Sends a problem document (RFC 9457) with the status of its code; `more` are members beyond the problem's own. */
+export function sendProblem(response: Response, error: ReachError, more: { replayed?: true } = {}): void {
+  const problem: Problem = { ...error.toProblem(), ...more };
   const { retryAfterMs } = error.options;
   if (retryAfterMs !== undefined) response.setHeader('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))));
   if (problem.reach_id) response.setHeader('X-Reach-Id', problem.reach_id);

@@ -74,10 +74,12 @@ export class ReachReader {
   async cancel(id: string): Promise<void> {
     const description = await this.describe(id);
     if (description.status.name !== 'RUNNING') {
-      throw new ReachError('reach_terminal', `The reach is already over: ${description.status.name.toLowerCase()}`, { extra: { reach_id: id } });
+      throw alreadyOver(id, description.status.name.toLowerCase());
     }
-    await this.options.client.workflow.getHandle(id).cancel().catch((caught) => {
-      throw fromTemporal(caught, 'cancel the reach');
+    await this.options.client.workflow.getHandle(id).cancel().catch((caught: unknown) => {
+      const error = fromTemporal(caught, 'cancel the reach');
+      // It ended between the look and the request.
+      throw error.code === 'not_found' ? alreadyOver(id, 'it ended just now') : error;
     });
   }
 
@@ -90,6 +92,7 @@ export class ReachReader {
   /** @throws ReachError `not_found` for ids that are not a reach's */
   async describe(id: string): Promise<WorkflowExecutionDescription> {
     const { client } = this.options;
+    if (!isReachId(id)) throw notFound();
     const until = new Date();
     until.setMilliseconds(until.getMilliseconds() + ENGINE_TIMEOUT_MS);
     try {
@@ -104,6 +107,15 @@ export class ReachReader {
   private async isRunning(id: string): Promise<boolean> {
     return (await this.describe(id)).status.name === 'RUNNING';
   }
+}
+
+/** Ids have one form; nothing else needs to be asked for. */
+function isReachId(id: string): boolean {
+  return /^r-[a-z2-7]{32}$/.test(id);
+}
+
+function alreadyOver(id: string, how: string): ReachError {
+  return new ReachError('reach_terminal', `The reach is already over: ${how}`, { extra: { reach_id: id } });
 }
 
 function memoOf(description: WorkflowExecutionDescription): ReachMemo {

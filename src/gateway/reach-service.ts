@@ -7,13 +7,13 @@ import {
 import type { Envelope, EnvelopeInput } from '../protocol/envelope';
 import { ReachError } from '../protocol/reach-error';
 import { capabilityOf, routedTarget } from '../protocol/routed-target';
-import type { Receipt } from '../protocol/shapes';
+import type { ReachResult, Receipt } from '../protocol/shapes';
 import { completeEnvelope, fingerprint, reachIdOf } from '../protocol/validation';
 import type { World } from '../protocol/world';
 import type { Router, RouteRequest } from '../routing';
 import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type ReachInput, type ReachMemo, type Routed } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
-import { resultBody } from './reach-view';
+import { receiptOf, resultBody, withDecision, type RunningView } from './reach-view';
 import { ENGINE_TIMEOUT_MS, fromTemporal } from './temporal-errors';
 
 /** What the service works with. */
@@ -37,8 +37,11 @@ export interface ReachCall {
   traceId: string;
 }
 
-/** What the caller is answered. */
-export type ReachAnswer = { httpStatus: 200 | 202; reachId: string; body: unknown };
+/** What the caller is answered. `problem`: the key was used before, and that reach ended without an answer. */
+export type ReachAnswer =
+  | { kind: 'result'; reachId: string; body: ReachResult }
+  | { kind: 'receipt'; reachId: string; body: Receipt }
+  | { kind: 'problem'; reachId: string; error: ReachError };
 
 /** Slack for lost workflow tasks before the server ends a run whose own deadline never came to be checked. */
 const RUN_TIMEOUT_SLACK_MS = 10_000;
@@ -102,7 +105,7 @@ export class ReachService {
     if (!repeat.keyed) throw refusal;
     const known = await this.options.reader.exists(repeat.id).catch(() => false);
     if (!known) throw refusal;
-    return this.follow(repeat.id, repeat.digest, repeat.call.waitMs);
+    return this.follow(repeat, repeat.call.waitMs);
   }
 
   private async startAndWait(plan: Plan, call: ReachCall): Promise<ReachAnswer> {
@@ -113,14 +116,14 @@ export class ReachService {
         client.workflow.start(REACH_WORKFLOW, { ...this.startOptions(plan, call, true), workflowIdConflictPolicy: 'FAIL', requestEagerStart: true }),
       );
     } catch (caught) {
-      if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan.id, plan.digest, call.waitMs);
+      if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan, call.waitMs);
       throw unclearStart(caught);
     }
     const end = await reader.waitForEnd(plan.id, Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS));
-    if (!end) return { httpStatus: 202, reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId, replayed: false }) };
-    if (end.status !== 'completed') throw ReachError.fromProblem(end.problem);
+    if (!end) return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId, replayed: false }) };
+    if (end.status !== 'completed') throw ReachError.fromProblem(withDecision(end.problem, this.memoOf(plan, call)));
     const memo = { message_id: plan.envelope.message_id, trace_id: call.traceId };
-    return { httpStatus: 200, reachId: plan.id, body: resultBody(plan.id, memo, { output: end.output, replayed: false }) };
+    return { kind: 'result', reachId: plan.id, body: resultBody(plan.id, memo, { output: end.output, replayed: false }) };
   }
 
   private async startAsync(plan: Plan, call: ReachCall): Promise<ReachAnswer> {
@@ -138,40 +141,31 @@ export class ReachService {
       const replayed = acceptance.request_id !== plan.routed.decision.decision_id;
       const receipt = this.receipt(plan, { acceptedAt, traceId: call.traceId, replayed });
       const { stage, agent_name, agent_version, route_reason, decision_id } = acceptance;
-      return { httpStatus: 202, reachId: plan.id, body: { ...receipt, stage, agent_name, agent_version, route_reason, decision_id } };
+      return { kind: 'receipt', reachId: plan.id, body: { ...receipt, stage, agent_name, agent_version, route_reason, decision_id } };
     } catch (caught) {
       // The reach may be over already: a repeat of its key, or one that ended before the update was answered.
       const known = caught instanceof ReachError || !(await this.options.reader.exists(plan.id).catch(() => false));
       if (known) throw unclearStart(caught);
-      return this.follow(plan.id, plan.digest, 0);
+      return this.follow(plan, 0);
     }
   }
 
   /** The key was used before: same body → that reach's outcome or receipt, other body → refused. */
-  private async follow(id: string, digest: string, waitMs: number): Promise<ReachAnswer> {
+  private async follow({ id, digest, routed }: Pick<Plan, 'id' | 'digest'> & Partial<Plan>, waitMs: number): Promise<ReachAnswer> {
     const { reader } = this.options;
     const memo = await reader.memo(id);
     if (memo.fingerprint !== digest) throw keyReused();
     const view = await reader.view(id, waitMs);
-    if ('error' in view && view.error) throw ReachError.fromProblem({ ...view.error, reach_id: id });
-    return { httpStatus: view.status === 'completed' ? 200 : 202, reachId: id, body: { ...view, replayed: true } };
+    // A start that was not confirmed in time is found running, and yet it was this request's.
+    const replayed = memo.decision_id !== routed?.decision.decision_id;
+    if (view.status === 'completed' && 'output' in view) return { kind: 'result', reachId: id, body: { ...view, replayed } };
+    if ('error' in view && view.error) return { kind: 'problem', reachId: id, error: ReachError.fromProblem(view.error) };
+    return { kind: 'receipt', reachId: id, body: receiptOf(view as RunningView, memo, replayed) };
   }
 
   private startOptions(plan: Plan, call: ReachCall, callerWaits: boolean) {
     const { envelope, routed, digest, id } = plan;
-    const { chosen, decision_id, route_reason } = routed.decision;
-    const memo: ReachMemo = {
-      fingerprint: digest,
-      message_id: envelope.message_id,
-      ability: chosen.ability,
-      source_agent: envelope.source_agent,
-      timeout_ms: envelope.timeout_ms,
-      trace_id: call.traceId,
-      decision_id,
-      agent_name: chosen.agent_name,
-      agent_version: chosen.agent_version,
-      route_reason,
-    };
+    const { chosen } = routed.decision;
     const input: ReachInput = { tenant: this.options.tenant, envelope, routed, caller_waits: callerWaits, trace_id: call.traceId, fingerprint: digest };
     return {
       workflowId: id,
@@ -180,7 +174,7 @@ export class ReachService {
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowRunTimeout: envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS,
       workflowTaskTimeout: 5_000,
-      memo,
+      memo: this.memoOf(plan, call),
       searchAttributes: {
         ReachAbility: [chosen.ability],
         ReachAgent: [chosen.agent_name],
@@ -190,6 +184,22 @@ export class ReachService {
       staticSummary: `${chosen.ability} → ${chosen.agent_name} (${chosen.score.toFixed(3)})`.slice(0, 200),
       staticDetails: details(plan),
     } satisfies WorkflowStartOptions;
+  }
+
+  private memoOf({ envelope, routed, digest }: Plan, { traceId }: ReachCall): ReachMemo {
+    const { chosen, decision_id, route_reason } = routed.decision;
+    return {
+      fingerprint: digest,
+      message_id: envelope.message_id,
+      ability: chosen.ability,
+      source_agent: envelope.source_agent,
+      timeout_ms: envelope.timeout_ms,
+      trace_id: traceId,
+      decision_id,
+      agent_name: chosen.agent_name,
+      agent_version: chosen.agent_version,
+      route_reason,
+    };
   }
 
   private receipt({ id, envelope, routed: { decision } }: Plan, facts: { acceptedAt: Date; traceId: string; replayed: boolean }): Receipt {
@@ -248,4 +258,3 @@ function unclearStart(caught: unknown): ReachError {
     cause: caught,
   });
 }
-

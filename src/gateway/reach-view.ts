@@ -4,6 +4,7 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { ReachError, type Problem } from '../protocol/reach-error';
+import { remainingMs } from '../policy/deadline-budget';
 import type { AttemptRecord, ReachLinks, ReachResult, ReachStatus, Receipt } from '../protocol/shapes';
 import type { ReachFailure, ReachMemo, ReachOutput } from '../../workflows/messages';
 
@@ -12,10 +13,11 @@ export type ReachEnd =
   | { status: 'completed'; output: ReachOutput }
   | { status: Exclude<ReachStatus, 'completed' | 'accepted' | 'running'>; problem: Problem; attempts: AttemptRecord[] };
 
+/** A reach that has not, or not well, ended. */
+export type RunningView = Omit<Receipt, 'status' | 'expires_in_ms'> & { status: ReachStatus; ability: string; attempts: AttemptRecord[]; error?: Problem; ended_at?: string };
+
 /** `GET /v1/reaches/{id}`: the result, or the status with what is known so far. */
-export type ReachView =
-  | ReachResult
-  | (Omit<Receipt, 'status' | 'expires_in_ms'> & { status: ReachStatus; ability: string; attempts: AttemptRecord[]; error?: Problem; ended_at?: string });
+export type ReachView = ReachResult | RunningView;
 
 /** The 200 body of a completed reach. */
 export function resultBody(reachId: string, memo: Pick<ReachMemo, 'message_id' | 'trace_id'>, end: { output: ReachOutput; replayed: boolean }): ReachResult {
@@ -39,6 +41,17 @@ export function resultBody(reachId: string, memo: Pick<ReachMemo, 'message_id' |
     decision_id: output.decision_id,
     trace_id: memo.trace_id,
   };
+}
+
+/** The receipt of a reach that was found running. */
+export function receiptOf({ attempts: _attempts, ability: _ability, error: _error, ended_at: _ended, ...view }: RunningView, memo: Pick<ReachMemo, 'timeout_ms'>, replayed: boolean): Receipt {
+  const elapsedMs = new Date().getTime() - Date.parse(view.accepted_at);
+  return { ...view, status: 'running', replayed, expires_in_ms: remainingMs(memo.timeout_ms, elapsedMs) };
+}
+
+/** A problem with what is known of the decision, where it does not say so itself (cancelled, timed out, terminated). */
+export function withDecision(problem: Problem, { agent_name, agent_version, route_reason, decision_id, trace_id }: ReachMemo): Problem {
+  return { agent_name, agent_version, route_reason, decision_id, trace_id, ...problem };
 }
 
 /** Reads how a reach ended out of the cause of its WorkflowFailedError. */
@@ -95,7 +108,7 @@ export function failedView(
     ...memoView(description, memo, links),
     status: end.status,
     attempts: end.attempts,
-    error: end.problem,
+    error: withDecision(end.problem, memo),
     ...(description.closeTime && { ended_at: description.closeTime.toISOString() }),
   };
 }

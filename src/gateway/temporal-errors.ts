@@ -1,4 +1,4 @@
-import { isGrpcDeadlineError, isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { isGrpcDeadlineError, isGrpcServiceError, ServiceError, WorkflowNotFoundError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ReachError } from '../protocol/reach-error';
 
 /** How long one request to Temporal may take before the engine counts as unavailable, ms. */
@@ -19,6 +19,7 @@ export const isWaitOver = isGrpcDeadlineError;
 export function fromTemporal(caught: unknown, what: string): ReachError {
   if (caught instanceof ReachError) return caught;
   if (caught instanceof WorkflowNotFoundError) return notFound();
+  if (caught instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return engineDown(what, caught);
   const cause = caught instanceof ServiceError ? caught.cause : caught;
   if (isGrpcServiceError(cause)) {
     if (ENGINE_DOWN.has(cause.code)) return engineDown(what, caught);

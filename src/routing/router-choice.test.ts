@@ -266,6 +266,20 @@ describe('versions (E03)', () => {
     expect(await chosenFor({ target_agent: 'a#v1.9.0' })).toBe('1.9.0');
   });
 
+  test('the highest version wins within an agent, however well a lower one does', async () => {
+    const stats = {
+      'a#1.9.0/work': { requests: 1000, failures: 0, p50_ms: 1 },
+      'a#1.10.0/work': { requests: 1000, failures: 900, p50_ms: 9000 },
+    };
+    const decision = await setUp({ agents, stats }).router.route(work('x'));
+    expect(decision.chosen.agent_version).toBe('1.10.0');
+    expect(decision.excluded).toContainEqual({
+      agent_name: 'a',
+      agent_version: '1.9.0',
+      reason: 'a higher version of the same agent fits as well',
+    });
+  });
+
   test('a lower version serves while the highest is not ready, and was not superseded then', async () => {
     const low = agent({ name: 'a', version: '1.0.0', capabilities: ['work'] });
     const high = agent({ name: 'a', version: '2.0.0', capabilities: ['work'] }, [

@@ -23,9 +23,7 @@ function applies({ ability, group, metadata, payload }: RoutingRule, request: Ro
   return (
     (ability === undefined || ability === request.ability) &&
     (group === undefined || group === request.group) &&
-    Object.entries(metadata ?? {}).every(
-      ([key, value]) => Object.hasOwn(request.metadata, key) && request.metadata[key] === value,
-    ) &&
+    Object.entries(metadata ?? {}).every(([key, value]) => request.metadata[key] === value) &&
     (payload === undefined || isDeepStrictEqual(resolvePointer(request.payload, payload.pointer), payload.equals))
   );
 }

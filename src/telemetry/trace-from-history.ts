@@ -2,26 +2,8 @@
  * The trace of a reach from its Temporal history (R33): the history is the trace, nothing else is recorded. Pure;
  * it reads the payloads that our own workflow and activities wrote.
  */
-import type { temporal } from '@temporalio/proto';
-import { defaultPayloadConverter } from '@temporalio/common';
 import type { AttemptRecord, TraceHop } from '../protocol/shapes';
-
-type Event = temporal.api.history.v1.IHistoryEvent;
-type Payload = temporal.api.common.v1.IPayload;
-
-/** What the marker of a local activity says of it. */
-interface LocalActivity {
-  activity_type: string;
-  /** When it was scheduled, by the worker's clock. */
-  original_schedule_time?: Timestamp;
-  /** Workflow time at its end: the task's start plus the time that local activities took since. */
-  complete_time?: Timestamp;
-}
-
-interface Timestamp {
-  seconds: number;
-  nanos: number;
-}
+import { decodeFirst, eventTime, localActivity, type HistoryEvent as Event, type LocalRun } from './history';
 
 /** The steps of a reach in the order of their start. Durations are milliseconds. */
 export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
@@ -34,7 +16,7 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
   for (const event of events) {
     if (event.workflowTaskStartedEventAttributes) {
       if (hops.length === 0) hops.push(accepted(events[0] ?? event, event));
-      workflowTimeMs = millis(event);
+      workflowTimeMs = eventTime(event);
     }
     if (event.activityTaskScheduledEventAttributes) scheduled.set(String(event.eventId), event);
     if (event.activityTaskStartedEventAttributes) started.set(String(event.activityTaskStartedEventAttributes.scheduledEventId), event);
@@ -58,29 +40,6 @@ function accepted(first: Event, task: Event): TraceHop {
   return { name: 'accept', started_at: iso(first), duration_ms: between(first, task), outcome: 'ok', reason: 'durable; waited this long for a worker' };
 }
 
-/** A local activity as its marker tells it. */
-interface LocalRun {
-  type: string;
-  startMs: number;
-  /** In workflow time, which only local activities advance within a task. */
-  endMs: number;
-  failure: string | undefined;
-  result: { stands?: boolean; attempts?: AttemptRecord[]; routed?: { decision: { route_reason: string } } } | undefined;
-}
-
-function localActivity(event: Event): LocalRun | null {
-  const marker = event.markerRecordedEventAttributes;
-  if (marker?.markerName !== 'core_local_activity') return null;
-  const data = decode<LocalActivity>(marker.details?.data);
-  return {
-    type: data?.activity_type ?? '',
-    startMs: toMillis(data?.original_schedule_time) ?? millis(event),
-    endMs: toMillis(data?.complete_time) ?? millis(event),
-    failure: marker.failure?.message ?? undefined,
-    result: decode(marker.details?.result),
-  };
-}
-
 /** `route` is a hop of its own; the fast path's `invokeOnce` and a pull agent's `settle` report their attempts. */
 function localHops(local: LocalRun, workflowTimeMs: number): TraceHop[] {
   if (local.type === 'invokeOnce' || local.type === 'settle') return (local.result?.attempts ?? []).map(invokeHop);
@@ -95,10 +54,6 @@ function localHops(local: LocalRun, workflowTimeMs: number): TraceHop[] {
       reason: local.failure ?? anew,
     },
   ];
-}
-
-function toMillis(time: Timestamp | undefined): number | undefined {
-  return time && time.seconds * 1_000 + time.nanos / 1e6;
 }
 
 /** A regular activity: its wait for a worker, then the attempts that it reports. */
@@ -120,14 +75,14 @@ function activityHops(event: Event, scheduled: ReadonlyMap<string, Event>, start
 function waited(scheduledEvent: Event, startedEvent: Event, first: AttemptRecord | undefined): number {
   const untilStarted = between(scheduledEvent, startedEvent);
   if (!first) return untilStarted;
-  return Math.max(0, Math.min(untilStarted, Date.parse(first.started_at) - millis(scheduledEvent)));
+  return Math.max(0, Math.min(untilStarted, Date.parse(first.started_at) - eventTime(scheduledEvent)));
 }
 
 function attemptsOf(event: Event): AttemptRecord[] {
-  const completed = decode<{ attempts?: AttemptRecord[] }>(event.activityTaskCompletedEventAttributes?.result);
+  const completed = decodeFirst<{ attempts?: AttemptRecord[] }>(event.activityTaskCompletedEventAttributes?.result);
   const failure = event.activityTaskFailedEventAttributes?.failure ?? event.activityTaskTimedOutEventAttributes?.failure;
   const details = failure?.applicationFailureInfo?.details ?? failure?.timeoutFailureInfo?.lastHeartbeatDetails;
-  return completed?.attempts ?? decode<{ attempts?: AttemptRecord[] }>(details)?.attempts ?? [];
+  return completed?.attempts ?? decodeFirst<{ attempts?: AttemptRecord[] }>(details)?.attempts ?? [];
 }
 
 /**
@@ -155,23 +110,10 @@ function invokeHop(attempt: AttemptRecord): TraceHop {
 
 const RECEIVED = { no: 'never received', yes: 'received, not finished', unknown: 'perhaps received, not acknowledged' } as const;
 
-function decode<T>(payloads: { payloads?: Payload[] | null } | null | undefined): T | undefined {
-  const payload = payloads?.payloads?.[0];
-  try {
-    return payload ? defaultPayloadConverter.fromPayload<T>(payload) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function millis({ eventTime }: Event): number {
-  return Number(eventTime?.seconds ?? 0) * 1_000 + (eventTime?.nanos ?? 0) / 1e6;
-}
-
 function iso(event: Event): string {
-  return new Date(millis(event)).toISOString();
+  return new Date(eventTime(event)).toISOString();
 }
 
 function between(from: Event, to: Event): number {
-  return Math.max(0, Math.round(millis(to) - millis(from)));
+  return Math.max(0, Math.round(eventTime(to) - eventTime(from)));
 }

@@ -148,6 +148,7 @@ describe('heartbeats', () => {
     expect(BigInt(again.epoch)).toBeGreaterThan(BigInt(epoch));
     await eventually(() => live().length === 1 && gone().length === 0);
     await eventually(() => late.world().agents[0]?.gone?.length === 0);
+    expect(await place.etcd.getAll().prefix(`${place.options.keyPrefix}/default/registry/gone/`).count()).toBe(0);
   });
 
   it('a lease revoked by hand is expired (R02)', async () => {

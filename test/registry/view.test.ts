@@ -114,6 +114,25 @@ describe('the world', () => {
     expect(view.agent('refund')[0]!.instances[0]).toMatchObject({ in_flight: 1 });
   });
 
+  it('takes no notice of health that was found for an earlier registration or another address', async () => {
+    await registry.registerDescriptor(descriptorOf({ endpoint: { protocol: 'http', address: 'http://a.example/' } }));
+    const { epoch } = await registry.registerInstance('refund', 'pod', { version: '1.0.0' });
+    const view = await startView();
+    const write = (item: string, target: string) =>
+      place.etcd
+        .put(keys.record('health', 'refund', item))
+        .value(encodeRecord({ state: 'failing', since: '2026-01-01T00:00:00Z', reason: 'answered HTTP 500', target }));
+    await write('pod', `epoch:${Number(epoch) - 1}`);
+    await write('static-0@1.0.0', 'http://b.example/');
+    await registry.registerDescriptor(descriptorOf({ name: 'after' }));
+    await eventually(() => view.world().agents.length === 2);
+    const refund = () => view.world().agents[1]!.instances.map((instance) => instance.health);
+    expect(refund()).toEqual(['unknown', 'unknown']);
+    await write('pod', `epoch:${epoch}`);
+    await write('static-0@1.0.0', 'http://a.example/');
+    await eventually(() => refund().every((state) => state === 'failing'));
+  });
+
   it('reads more keys than fit on a page', async () => {
     const value = (name: string) =>
       encodeRecord({ descriptor: descriptorOf({ name }), registered_at: '2026-01-01T00:00:00Z' });

@@ -41,7 +41,7 @@ export interface AgentDraft {
 }
 
 /** A running agent under a script. */
-export interface ScriptedAgent<S = Step> {
+export interface ScriptedAgent<S extends { do: string } = Step> {
   readonly name: string;
   readonly version: string;
   readonly ability: string;
@@ -78,12 +78,18 @@ export class Script<S> {
 /** The answer of an agent that nothing was scripted for. */
 export const HELLO: Step = { do: 'answer', output: { answer: 'hello' } };
 
-/** A descriptor with one ability, `NAME.work` unless the draft says otherwise. */
-export function descriptorOf({ name, version = '1.0.0', capability = {}, endpoint = {}, descriptor = {} }: AgentDraft, protocol: 'http' | 'worker') {
+/** The name of an agent's one ability. */
+export function abilityOf({ name, capability }: AgentDraft): string {
+  return capability?.name ?? `${name}.work`;
+}
+
+/** A descriptor with one ability. */
+export function descriptorOf(draft: AgentDraft, protocol: 'http' | 'worker') {
+  const { name, version = '1.0.0', capability, endpoint, descriptor } = draft;
   return {
     name,
     version,
-    capabilities: [{ name: `${name}.work`, description: `what ${name} does`, ...capability }],
+    capabilities: [{ description: `what ${name} does`, ...capability, name: abilityOf(draft) }],
     endpoint: { protocol, ...endpoint },
     ...descriptor,
   } satisfies DescriptorDraft;

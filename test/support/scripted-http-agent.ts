@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentCall } from '../../src/protocol/shapes';
 import type { Api } from './api';
-import { descriptorOf, HELLO, registerDescriptor, registerInstance, Script, type AgentDraft, type ScriptedAgent, type Step } from './scripted-agent';
+import { abilityOf, descriptorOf, HELLO, registerDescriptor, registerInstance, Script, type AgentDraft, type ScriptedAgent, type Step } from './scripted-agent';
 
 /** What only an HTTP agent can do. */
 export type HttpStep =
@@ -41,7 +41,7 @@ export async function startHttpAgent(api: Api, draft: AgentDraft): Promise<Scrip
   const epoch = await registerInstance(api, place, url);
   return {
     ...place,
-    ability: descriptor.capabilities[0]?.name ?? '',
+    ability: abilityOf(draft),
     url,
     get connections() {
       return connections;

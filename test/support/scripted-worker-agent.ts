@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentBusy, AgentFailed, AgentRejected, ReachAgent, type AgentContext, type AgentLog } from '../../src/sdk/agent';
 import type { AgentCall, JsonObject } from '../../src/protocol/shapes';
 import type { Api } from './api';
-import { descriptorOf, HELLO, registerDescriptor, registerInstance, Script, type AgentDraft, type ScriptedAgent, type Step } from './scripted-agent';
+import { abilityOf, descriptorOf, HELLO, registerDescriptor, registerInstance, Script, type AgentDraft, type ScriptedAgent, type Step } from './scripted-agent';
 
 const silent: AgentLog = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -10,7 +10,7 @@ const silent: AgentLog = { debug: () => undefined, info: () => undefined, warn: 
 export async function startWorkerAgent(api: Api, draft: AgentDraft): Promise<ScriptedAgent> {
   const script = new Script<Step>(HELLO);
   const descriptor = descriptorOf(draft, 'worker');
-  const ability = descriptor.capabilities[0]?.name ?? '';
+  const ability = abilityOf(draft);
   const place = { name: draft.name, version: descriptor.version, instanceId: `${draft.name}-1` };
   const common = { ...place, ability, journal: script.journal, plays: (...steps: Step[]) => script.plays(...steps) };
   if (draft.absent) {

@@ -24,7 +24,10 @@ export const AFTERSALE_RULES: RuleTable = {
       name: { zh: '商品破损', en: 'damaged goods' },
       when: /裂|碎|破损|压扁|断了|\b(damaged?|broken?|crack(ed)?|chipped|soaked|ruined|shattered)\b/i,
       then: withPhoto(
-        { zh: '照片显示是破损，由我们承担，换新并付来回运费。', en: 'The damage is on us: we replace it and pay postage both ways.' },
+        {
+          zh: '照片显示是破损，由我们承担，换新并付来回运费。',
+          en: 'The damage is on us: we replace it and pay postage both ways.',
+        },
         'create_exchange',
       ),
     },
@@ -48,7 +51,10 @@ export const AFTERSALE_RULES: RuleTable = {
       name: { zh: '质量问题', en: 'faulty goods' },
       when: /没反应|不亮|坏了|起球|开线|质量|保修|\b(stopped working|faulty|defect(ive)?|warranty|repair)\b/i,
       then: always(
-        { zh: '质量问题由商家负责：保修期内换新或维修，运费我们付。', en: 'A fault within the warranty is ours: repair or replacement, postage paid.' },
+        {
+          zh: '质量问题由商家负责：保修期内换新或维修，运费我们付。',
+          en: 'A fault within the warranty is ours: repair or replacement, postage paid.',
+        },
         'check_warranty',
       ),
     },
@@ -56,7 +62,10 @@ export const AFTERSALE_RULES: RuleTable = {
       name: { zh: '退货运费', en: 'return postage' },
       when: /运费|邮费|快递费|\b(postage|who pays|cost of (posting|sending)|shipping (fee|cost))\b/i,
       then: always(
-        { zh: '商品有问题运费我们付；不喜欢或尺码不合由您承担。', en: 'We pay when the goods are at fault; for a change of mind or a wrong size the buyer does.' },
+        {
+          zh: '商品有问题运费我们付；不喜欢或尺码不合由您承担。',
+          en: 'We pay when the goods are at fault; for a change of mind or a wrong size the buyer does.',
+        },
         'explain_policy',
       ),
     },
@@ -64,7 +73,10 @@ export const AFTERSALE_RULES: RuleTable = {
       name: { zh: '退换货', en: 'return or exchange' },
       when: /退货|换货|七天|不喜欢|吊牌|拆封|买(小|大)了|[能可].*退|给退|\b(return|exchange|swap|does(n't| not) fit|too (big|small|tight))\b/i,
       then: always(
-        { zh: '签收七天内、不影响二次销售即可退换，已为您建好退货单。', en: 'Within seven days and fit for resale it can go back; a return is open for you.' },
+        {
+          zh: '签收七天内、不影响二次销售即可退换，已为您建好退货单。',
+          en: 'Within seven days and fit for resale it can go back; a return is open for you.',
+        },
         'create_return',
       ),
     },

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import pino from 'pino';
 
 const DEFAULT_GATEWAY = 'http://127.0.0.1:8080';
 
@@ -16,6 +17,11 @@ export function deskFile(name: string): string {
   let root = __dirname;
   while (!existsSync(join(root, 'package.json')) && dirname(root) !== root) root = dirname(root);
   return join(root, 'examples', 'ticket-desk', name);
+}
+
+/** Warnings and errors only, unless `LOG_LEVEL` says otherwise: without it an agent also logs its coming and going. */
+export function deskLog(agent: string): pino.Logger {
+  return pino({ level: process.env.LOG_LEVEL ?? 'warn', base: { agent } }, pino.destination(2));
 }
 
 /** For `agent.start().catch(…)`: says what is wrong and ends the process with 1. */

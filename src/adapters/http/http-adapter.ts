@@ -1,5 +1,6 @@
 import { request, type Dispatcher } from 'undici';
 import { assertUrlAllowed, type EgressPolicy } from '../../policy/egress';
+import { isOverSize } from '../../policy/json-size';
 import { parseRetryAfterMs, type FailedAttempt } from '../../policy/retry';
 import { ReachError } from '../../protocol/reach-error';
 import { parseJsonStrict } from '../../protocol/strict-json';
@@ -42,7 +43,7 @@ export class HttpAdapter implements Adapter {
         bodyTimeout: 0,
       });
       const body = await readCapped(response, context.maxResponseBytes);
-      return this.read(response, body);
+      return this.read(response, body, context.maxResponseBytes);
     } catch (caught) {
       throw this.classify(caught, { deadline, context, target });
     }
@@ -78,7 +79,7 @@ export class HttpAdapter implements Adapter {
     );
   }
 
-  private read(response: Dispatcher.ResponseData, body: Buffer): AdapterAnswer {
+  private read(response: Dispatcher.ResponseData, body: Buffer, maxBytes: number): AdapterAnswer {
     const { statusCode } = response;
     if (statusCode !== 200 && statusCode !== 202) throw this.refusal(response, body);
     let parsed;
@@ -92,6 +93,7 @@ export class HttpAdapter implements Adapter {
     if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
       throw new ReachError('agent_protocol_error', 'The agent answered with JSON that is not an object', { received: 'yes' });
     }
+    if (isOverSize(parsed, body.length, maxBytes)) throw tooLarge(maxBytes);
     if (statusCode === 200) return { kind: 'answer', output: parsed as JsonObject };
     if (parsed.accepted === true) return { kind: 'accepted' };
     throw new ReachError('agent_protocol_error', 'The agent answered 202 without {"accepted": true}', { received: 'yes' });
@@ -132,11 +134,15 @@ async function readCapped(response: Dispatcher.ResponseData, maxBytes: number): 
     size += chunk.length;
     if (size > maxBytes) {
       response.body.destroy();
-      throw new ReachError('agent_response_too_large', `The agent's answer is over ${maxBytes} bytes`, { received: 'yes', extra: { details: { limit_bytes: maxBytes } } });
+      throw tooLarge(maxBytes);
     }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size);
+}
+
+function tooLarge(maxBytes: number): ReachError {
+  return new ReachError('agent_response_too_large', `The agent's answer is over ${maxBytes} bytes`, { received: 'yes', extra: { details: { limit_bytes: maxBytes } } });
 }
 
 /** The first 200 characters of an error body, printable only, for people reading the dead letter. */

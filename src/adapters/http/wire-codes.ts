@@ -40,12 +40,15 @@ const AFTER_CONNECTION: Record<string, NetworkRow> = {
   UND_ERR_HEADERS_OVERFLOW: { code: 'agent_protocol_error', received: 'yes', says: 'sent headers that are too large' },
 };
 
+/** What Node calls a handshake that failed: its own codes, OpenSSL's verification results, and not speaking TLS at all. */
+const TLS_CODE = /^(ERR_TLS|ERR_SSL|EPROTO$|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH)|CERT|SIGNATURE|CRL/;
+
 /** Classifies a network error by its system or undici code; TLS and parser errors are the agent's protocol fault. */
 export function networkFailure(code: string | undefined): NetworkRow {
   const known = BEFORE_CONNECTION[code ?? ''] ?? AFTER_CONNECTION[code ?? ''];
   if (known) return known;
   if (code?.startsWith('HPE_')) return { code: 'agent_protocol_error', received: 'yes', says: 'did not answer in HTTP' };
-  if (code?.startsWith('ERR_TLS') || code?.includes('CERT') || code?.startsWith('ERR_SSL') || code === 'EPROTO') {
+  if (code !== undefined && TLS_CODE.test(code)) {
     return { code: 'agent_protocol_error', received: 'no', says: 'has a TLS certificate or name that does not fit' };
   }
   return { code: 'agent_unavailable', received: 'unknown', says: 'broke the connection' };

@@ -1,8 +1,13 @@
-import { Router } from 'express';
+import { createSession } from 'better-sse';
+import { Router, type Request } from 'express';
+import { isOverSize } from '../../policy/json-size';
 import { MAX_PAYLOAD_BYTES } from '../../protocol/limits';
 import { ReachError } from '../../protocol/reach-error';
+import type { Json } from '../../protocol/shapes';
 import { parseEnvelope } from '../../protocol/validation';
-import { handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
+import { bodyText, handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
+import type { EventFeed } from '../event-feed';
+import { sendProblem } from '../problems';
 import type { ReachLister } from '../reach-list';
 import type { ReachReader } from '../reach-reader';
 import type { ReachService } from '../reach-service';
@@ -17,6 +22,7 @@ export interface ReachRouteDependencies {
   lister: ReachLister;
   lateResults: LateResults;
   traces: TraceReader;
+  events: EventFeed;
 }
 
 /** `/v1/reaches`: send, read, list, cancel, trace, and the agent's late result. */
@@ -30,7 +36,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
         idempotencyKey: header(request, 'idempotency-key'),
         timeoutMs: header(request, 'x-reach-timeout-ms'),
       });
-      assertSize(request.body as Buffer, input.payload);
+      assertSize(request, input.payload, '/payload');
       const timeoutMs = input.timeout_ms ?? Number.POSITIVE_INFINITY;
       const answer = await deps.service.accept({
         input,
@@ -38,9 +44,10 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
         waitMs: preferredWaitMs(request, timeoutMs, input.mode),
         traceId: traceIdOf(header(request, 'traceparent')),
       });
-      response.status(answer.httpStatus).setHeader('X-Reach-Id', answer.reachId);
-      if (answer.httpStatus === 202) response.location(`/v1/reaches/${answer.reachId}`);
-      response.json(answer.body);
+      response.setHeader('X-Reach-Id', answer.reachId);
+      if (answer.kind === 'problem') return sendProblem(response, answer.error, { replayed: true });
+      if (answer.kind === 'receipt') response.location(`/v1/reaches/${answer.reachId}`);
+      response.status(answer.kind === 'receipt' ? 202 : 200).json(answer.body);
     }),
   );
 
@@ -65,11 +72,28 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
     }),
   );
 
+  router.get(
+    '/:id/events',
+    handle(async (request, response) => {
+      const left = new AbortController();
+      response.once('close', () => left.abort());
+      const feed = deps.events.follow(param(request, 'id'), header(request, 'last-event-id') ?? '', left.signal);
+      // The first event is awaited before the stream begins, so that a refusal is a problem document.
+      const first = await feed.next();
+      const session = await createSession(request, response, { trustClientEventId: false });
+      if (first.value) session.push(first.value.data, first.value.event, first.value.id);
+      for await (const { data, event, id } of feed) session.push(data, event, id);
+      response.end();
+    }),
+  );
+
   router.post(
     '/:id/result',
     handle(async (request, response) => {
       const id = param(request, 'id');
-      await deps.lateResults.deliver(id, header(request, 'x-reach-token'), jsonBody(request));
+      const body = jsonBody(request);
+      assertSize(request, body, '');
+      await deps.lateResults.deliver(id, header(request, 'x-reach-token'), body);
       response.status(202).json({ reach_id: id, accepted: true });
     }),
   );
@@ -86,13 +110,9 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
   return router;
 }
 
-/** The payload counts, not the envelope around it; only a body over the limit can hold one that is. */
-function assertSize(body: Buffer, payload: unknown): void {
-  if (body.length <= MAX_PAYLOAD_BYTES) return;
-  const bytes = Buffer.byteLength(JSON.stringify(payload));
-  if (bytes > MAX_PAYLOAD_BYTES) {
-    throw new ReachError('payload_too_large', `The payload has ${bytes} bytes, the limit is ${MAX_PAYLOAD_BYTES}`, {
-      errors: [{ pointer: '/payload', message: `must not be over ${MAX_PAYLOAD_BYTES} bytes` }],
-    });
-  }
+/** What is carried counts, not the envelope around it. @throws ReachError `payload_too_large` */
+function assertSize(request: Request, carried: Json, pointer: string): void {
+  if (!isOverSize(carried, bodyText(request).text.byteLength, MAX_PAYLOAD_BYTES)) return;
+  const message = `must not be over ${MAX_PAYLOAD_BYTES} bytes as compact JSON`;
+  throw new ReachError('payload_too_large', `What is sent ${message}; send less, or a reference to it`, { errors: [{ pointer, message }] });
 }

@@ -93,7 +93,6 @@ export class RegistryState {
       }
       case 'instance': {
         const record = readRecord.instance(value);
-        if (record !== null) agent.gone.delete(item);
         return set(agent.instances, item, record && { record, epoch: String(modRevision) });
       }
       case 'beat': {

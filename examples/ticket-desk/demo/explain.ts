@@ -1,0 +1,87 @@
+/** One routing decision and one trace, laid open. */
+import type { Candidate, RouteExplanation, Trace, TraceHop } from '../../../src/sdk/client';
+import { isRight, runnerUp, scoreOf, type Outcome } from './dispatch';
+import type { Canvas } from './table';
+import { fit } from './text';
+
+const NAME_CELLS = 18;
+const FACTORS = [
+  ['semantic_similarity', 'meaning'],
+  ['latency_score', 'latency'],
+  ['reliability_score', 'reliability'],
+] as const;
+
+/** An outcome worth explaining, and what makes it so. */
+export type Explained = Outcome & { route: RouteExplanation; why: string };
+
+/** The decision that says most: a wrong one if there is one, else the closest call. */
+export function mostTelling(outcomes: readonly Outcome[]): Explained | undefined {
+  const told = outcomes.filter(
+    (outcome): outcome is Outcome & { route: RouteExplanation } => !!outcome.answered && !!outcome.route,
+  );
+  const wrong = told.filter((outcome) => isRight(outcome) === false);
+  const pool = wrong.length > 0 ? wrong : told;
+  const [closest] = pool.toSorted((a, b) => lead(a) - lead(b));
+  return closest && { ...closest, why: wrong.length > 0 ? 'not the expected one' : 'the closest call of all' };
+}
+
+function lead(outcome: Outcome): number {
+  return (scoreOf(outcome) ?? 0) - (runnerUp(outcome)?.score ?? 0);
+}
+
+/** Every factor of every candidate, as the router weighed them. */
+export function decisionTable({ ticket, answered, route, why }: Explained, { colors, width }: Canvas): string[] {
+  const titles = FACTORS.map(([, title]) => fit(title, 11, 'right')).join('');
+  return [
+    `${colors.bold(`Why ${ticket.id} went to ${answered?.agent}`)} ${colors.dim(`(${why})`)}`,
+    `  ${fit(ticket.text, Math.min(width - 2, 100)).trimEnd()}`,
+    '',
+    colors.dim(`  ${fit('candidate', NAME_CELLS)}  score =${titles}     cosine`),
+    ...route.candidates.map((candidate) =>
+      candidateLine(candidate, candidate.agent_name === answered?.agent ? colors.green : String),
+    ),
+    ...route.excluded.map(({ agent_name, reason }) =>
+      colors.dim(`  ${fit(agent_name, NAME_CELLS)}  excluded: ${reason}`),
+    ),
+    '',
+    `  ${answered?.routeReason}.`,
+    colors.dim(
+      `  Confidence ${answered?.confidence.toFixed(2)}: how far the winner stands out. Scores as POST /v1/route tells them after the reach.`,
+    ),
+  ];
+}
+
+function candidateLine({ agent_name, score, factors, cosine }: Candidate, paint: (text: string) => string): string {
+  const parts = FACTORS.map(([name]) => fit(factors[name].toFixed(3), 11, 'right')).join('');
+  return paint(
+    `  ${fit(agent_name, NAME_CELLS)}  ${score.toFixed(3)}  ${parts}     ${cosine === null ? '–' : cosine.toFixed(3)}`,
+  );
+}
+
+/** The hops of a reach as bars on one time line. */
+export function waterfall(trace: Trace, { colors, width }: Canvas): string[] {
+  const cells = Math.max(20, Math.min(60, width - 50));
+  const begin = Date.parse(trace.started_at);
+  const ends = trace.hops.map((hop) => Date.parse(hop.started_at) - begin + hop.duration_ms);
+  const total = Math.max(1, trace.duration_ms, ...ends);
+  return trace.hops.map((hop) => {
+    const offset = Math.max(0, Date.parse(hop.started_at) - begin);
+    const bar =
+      hop.outcome === 'ok'
+        ? colors.cyan(barOf(offset / total, hop.duration_ms / total, cells))
+        : colors.red(barOf(offset / total, hop.duration_ms / total, cells));
+    return `  ${fit(hop.name, 12)}${fit(`${hop.duration_ms} ms`, 8, 'right')}  ${bar}  ${colors.dim(noteOf(hop))}`;
+  });
+}
+
+/** A share of a line; even the shortest hop can be seen. */
+function barOf(from: number, share: number, cells: number): string {
+  const start = Math.min(cells - 1, Math.floor(from * cells));
+  const length = Math.max(1, Math.min(cells - start, Math.round(share * cells)));
+  return fit(' '.repeat(start) + '█'.repeat(length), cells).replace(/\s+$/, (rest) => '·'.repeat(rest.length));
+}
+
+function noteOf({ outcome, agent_name, attempt, reason }: TraceHop): string {
+  const who = agent_name && `${agent_name}${attempt === undefined ? '' : `, attempt ${attempt}`}`;
+  return [outcome === 'ok' ? undefined : outcome, who, reason].filter(Boolean).join('; ');
+}

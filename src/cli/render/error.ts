@@ -1,0 +1,41 @@
+import type { ReachError } from '../../protocol/reach-error';
+import type { CliIo } from '../io';
+import { renderAttempts } from './attempts';
+import { renderDiagnosis } from './diagnosis';
+import { duration } from './text';
+
+type Colors = CliIo['color'];
+
+/** An error for people: code, what, findings by pointer, what is known of the reach, and what to do next. */
+export function renderError(error: ReachError, color: Colors): string {
+  const { errors = [], diagnosis, extra = {} } = error.options;
+  const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${error.message}`];
+  for (const { pointer, message, fix } of errors) lines.push(`  ${color.cyan(pointer || '/')}  ${message}${fix ? color.dim(` – ${fix}`) : ''}`);
+  if (diagnosis) lines.push(indent(renderDiagnosis(diagnosis, color)));
+  if (extra.attempts?.length) lines.push(renderAttempts(extra.attempts, color));
+  const known = knownOf(extra);
+  if (known) lines.push(color.dim(`  ${known}`));
+  for (const step of nextSteps(error)) lines.push(`  ${color.dim('→')} ${step}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function knownOf(extra: NonNullable<ReachError['options']['extra']>): string {
+  const { agent_name: agent, reach_id: reach, trace_id: trace } = extra;
+  return [agent && `agent ${agent}`, reach && `reach ${reach}`, trace && `trace ${trace}`].filter(Boolean).join(' · ');
+}
+
+function nextSteps(error: ReachError): string[] {
+  const { extra = {}, retryAfterMs } = error.options;
+  const steps: string[] = [];
+  if (extra.reach_id) steps.push(`agent-reach trace ${extra.reach_id}`);
+  if (error.toProblem().retryable && error.code !== 'engine_unavailable') {
+    steps.push(retryAfterMs === undefined ? 'the same request may work later' : `the same request may work in ${duration(retryAfterMs)}`);
+  }
+  if (error.code === 'unauthorized') steps.push('set AGENT_REACH_API_KEY or --api-key');
+  if (error.code === 'version_exists') steps.push('raise the version, or register with --replace');
+  if (error.code === 'ability_not_found') steps.push('agent-reach abilities');
+  if (error.code === 'agent_not_found') steps.push('agent-reach agents');
+  return steps;
+}
+
+const indent = (text: string) => text.replace(/^/gm, '  ');

@@ -1,0 +1,69 @@
+import { assertUrlAllowed, isAddressAllowed, parseEgressAllow } from './egress';
+import { isTokenEnvAllowed } from './token-env';
+
+const none = parseEgressAllow([]);
+const loopback = parseEgressAllow(['127.0.0.0/8', '::1']);
+
+describe('addresses that may be called', () => {
+  it.each([
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0x7f000001/',
+    'http://0177.0.0.1/',
+    'http://127.1/',
+    'http://①②⑦.0.0.1/',
+    'http://localhost./',
+    'http://LOCALHOST/',
+    'http://x.localhost/',
+    'http://0/',
+    'http://[::1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://169.254.169.254/latest/',
+    'http://[fd00::1]/',
+    'http://[fe80::1]/',
+    'http://100.64.0.1/',
+    'http://10.0.0.1/',
+    'http://192.168.1.1/',
+    'http://user:pw@example.com/',
+    'file:///etc/passwd',
+    'gopher://x/',
+    'not a url',
+    '',
+  ])('refuses %s unless the operator allows it', (url) => {
+    expect(() => assertUrlAllowed(url, none, 'agent x')).toThrow(expect.objectContaining({ code: 'callback_url_forbidden' }));
+  });
+
+  it.each(['https://example.com/', 'http://example.com:6379/', 'http://93.184.216.34/', 'http://[2606:2800:220:1::1]/'])('lets %s pass', (url) => {
+    expect(assertUrlAllowed(url, none, 'agent x').href).toBe(url);
+  });
+
+  it('opens exactly what the operator allows', () => {
+    expect(() => assertUrlAllowed('http://127.0.0.1:9000/', loopback, 'agent x')).not.toThrow();
+    expect(() => assertUrlAllowed('http://localhost:9000/', loopback, 'agent x')).not.toThrow();
+    expect(() => assertUrlAllowed('http://[::ffff:7f00:1]/', loopback, 'agent x')).not.toThrow();
+    expect(() => assertUrlAllowed('http://10.0.0.1/', loopback, 'agent x')).toThrow();
+    expect(() => assertUrlAllowed('http://agents.internal/', parseEgressAllow(['agents.internal']), 'agent x')).not.toThrow();
+  });
+
+  it('judges resolved addresses by what they carry', () => {
+    expect(isAddressAllowed('::ffff:10.0.0.1', none)).toBe(false);
+    expect(isAddressAllowed('8.8.8.8', none)).toBe(true);
+    expect(isAddressAllowed('not-an-address', none)).toBe(false);
+  });
+
+  it.each(['10.0.0.0/40', 'http://x', '', 'a b'])('quotes the entry %p that it cannot read', (entry) => {
+    expect(() => parseEgressAllow([entry])).toThrow(RangeError);
+  });
+});
+
+describe('token variables', () => {
+  it.each([
+    ['PRODUCT_QA_TOKEN', ['PRODUCT_QA_TOKEN'], true],
+    ['AGENT_A_TOKEN', ['AGENT_*'], true],
+    ['TEMPORAL_API_KEY', ['AGENT_*', 'PRODUCT_QA_TOKEN'], false],
+    ['PRODUCT_QA_TOKEN', [], false],
+  ])('%s with %j allowed: %s', (name, allowed, expected) => {
+    expect(isTokenEnvAllowed(name, allowed)).toBe(expected);
+  });
+});

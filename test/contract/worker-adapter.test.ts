@@ -1,0 +1,11 @@
+import { startGateway, type TestGateway } from '../support/gateway';
+import { startWorkerAgent } from '../support/scripted-worker-agent';
+import { describeAdapter } from './adapter-contract';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close());
+
+describeAdapter('worker', () => gateway.api, startWorkerAgent);
