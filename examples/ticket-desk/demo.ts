@@ -15,86 +15,102 @@ import { colorsFor } from './demo/text';
 import { readTickets, type DeskTicket } from './demo/tickets';
 import { deskFile } from './support/start';
 
+/** Where standard output is no terminal. */
 const DEFAULT_WIDTH = 140;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+type RunOptions = DemoOptions & { tickets: DeskTicket[]; signal: AbortSignal };
+
+/** Set once everything is shown: with `--keep` a signal is then the ordinary end. */
+let codeAtSignal: number | undefined;
 
 async function main(): Promise<number> {
-  const options = readOptions(process.argv.slice(2));
-  if (!options) return process.stdout.write(USAGE) ? 0 : 0;
-  const tickets = readTickets(options.ticketsFile ?? deskFile('tickets.jsonl'));
-  const { signal, exitCode } = untilSignal();
+  const asked = readRequest();
+  if (typeof asked === 'number') return asked;
+  const { signal, interrupted } = untilSignal();
   const platform = new DemoPlatform();
+  const shown = show(platform, { ...asked, signal });
   try {
-    return await Promise.race([show(platform, tickets, { ...options, signal }), platform.ended(), exitCode]);
+    return await Promise.race([shown, platform.ended(), interrupted]);
   } finally {
     await step('Stopping everything', () => platform.stop());
   }
 }
 
-async function show(
-  platform: DemoPlatform,
-  tickets: DeskTicket[],
-  options: DemoOptions & { signal: AbortSignal },
-): Promise<number> {
-  const links = await step('Starting Temporal, etcd, embeddings, the gateway and four agents', () => platform.ready());
+/** The options with the tickets, or the exit code when there is nothing to run. */
+function readRequest(): (DemoOptions & { tickets: DeskTicket[] }) | number {
+  try {
+    const options = readOptions(process.argv.slice(2));
+    if (options) return { ...options, tickets: readTickets(options.ticketsFile ?? deskFile('tickets.jsonl')) };
+    process.stdout.write(USAGE);
+    return 0;
+  } catch (error) {
+    process.stderr.write(`demo: ${(error as Error).message}; --help tells more\n`);
+    return 2;
+  }
+}
+
+async function show(platform: DemoPlatform, options: RunOptions): Promise<number> {
+  const title = 'Starting Temporal, etcd, embeddings, the gateway and four agents';
+  const links = await step(title, () => platform.ready());
   note(`  gateway ${links.gateway}`);
   const reach = new AgentReachClient({ url: links.gateway });
   try {
-    const report = await run(reach, tickets, { ...options, links });
-    process.stdout.write(
-      options.json
-        ? `${JSON.stringify(json(report), null, 2)}\n`
-        : page(report, { width: process.stdout.columns ?? DEFAULT_WIDTH, colors: colorsFor(process.stdout) }),
-    );
-    if (options.keep) await keepUp(options.signal);
-    return report.outcomes.some(({ failed }) => failed) ? 1 : 0;
+    const report = await run(reach, links, options);
+    print(report, options.json);
+    const code = report.outcomes.some(({ failed }) => failed) ? 1 : 0;
+    if (options.keep) await keepUp(options.signal, code);
+    return code;
   } finally {
     await reach.close();
   }
 }
 
-async function run(
-  reach: AgentReachClient,
-  tickets: DeskTicket[],
-  options: DemoOptions & { signal: AbortSignal; links: Links },
-): Promise<Report> {
-  const { signal, concurrency, links } = options;
+async function run(reach: AgentReachClient, links: Links, options: RunOptions): Promise<Report> {
+  const { signal, concurrency, tickets } = options;
   const byMeaning = await step('Learning what the agents’ descriptions mean', () => meaningIsReady(reach, signal));
   if (!byMeaning) note('  no embeddings: routing compares wording, and gets fewer tickets right');
-  const progress = ticketProgress(tickets.length);
-  const outcomes = await step(`Dispatching ${tickets.length} tickets`, () =>
-    dispatch(reach, tickets, { concurrency, signal, onDone: progress.done }).finally(progress.stop),
-  );
+  const outcomes = await step(`Dispatching ${tickets.length} tickets`, () => {
+    const progress = ticketProgress(tickets.length);
+    return dispatch(reach, tickets, { concurrency, signal, onDone: progress.done }).finally(progress.stop);
+  });
   const explained = mostTelling(outcomes);
-  const trace =
-    explained?.answered && (await reach.trace(explained.answered.reachId, { signal }).catch(() => undefined));
+  const id = explained?.answered?.reachId;
+  const trace = id === undefined ? undefined : await reach.trace(id, { signal }).catch(() => undefined);
   return { outcomes, explained, trace, links };
 }
 
-function keepUp(signal: AbortSignal): Promise<void> {
-  note('\nStays up; Ctrl-C stops it.');
+function print(report: Report, asJson: boolean): void {
+  const canvas = { width: process.stdout.columns ?? DEFAULT_WIDTH, colors: colorsFor(process.stdout) };
+  process.stdout.write(asJson ? `${JSON.stringify(json(report), null, 2)}\n` : `\n${page(report, canvas)}\n`);
+}
+
+/** Until a signal, which from now on is the ordinary end. */
+function keepUp(signal: AbortSignal, code: number): Promise<void> {
+  note('Stays up; Ctrl-C stops it.');
+  codeAtSignal = code;
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Aborts at the first signal, or when nobody reads the output any more; a second signal ends the demo at once. */
-function untilSignal(): { signal: AbortSignal; exitCode: Promise<number> } {
+/** Aborts at the first signal, or when nobody reads the output any more; a second one ends the demo at once. */
+function untilSignal(): { signal: AbortSignal; interrupted: Promise<number> } {
   const controller = new AbortController();
-  const exitCode = new Promise<number>((resolve) => {
+  const interrupted = new Promise<number>((resolve) => {
     const stop = (code: number) => {
       if (controller.signal.aborted) process.exit(code); // the platform sees our end and stops by itself
+      resolve(codeAtSignal ?? code);
       controller.abort();
-      resolve(code);
     };
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-      process.on(name, () => stop(128 + constants.signals[name]));
+    for (const name of SIGNALS) process.on(name, () => stop(128 + constants.signals[name]));
     process.stdout.on('error', () => stop(1));
   });
-  return { signal: controller.signal, exitCode };
+  return { signal: controller.signal, interrupted };
 }
 
 main().then(
   (code) => process.exit(code),
   (error: Error) => {
     process.stderr.write(`demo: ${error.message}\n`);
-    process.exit(error.message.startsWith('--') || 'code' in error ? 2 : 1);
+    process.exit(1);
   },
 );

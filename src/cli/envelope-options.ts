@@ -22,7 +22,7 @@ export interface EnvelopeOptions {
   context?: string;
   messageId?: string;
   maxRetries?: number;
-  meta: Record<string, string>;
+  meta?: Record<string, string>;
 }
 
 /** Adds an option for every field of the envelope (R2). */
@@ -40,7 +40,7 @@ export function addEnvelopeOptions(command: Command): Command {
     .option('--context <id>', 'shared context')
     .option('--message-id <id>', 'instead of a new one')
     .option('--max-retries <n>', 'retries of the whole tree below this reach', (text) => parseWhole(text, 0, 1_000))
-    .option('--meta <key=value>', 'metadata; may be repeated', collectPair, {});
+    .option('--meta <key=value>', 'metadata; may be repeated', collectPair);
 }
 
 /** The envelope that the options describe. Throws {@link UsageError}. */
@@ -60,7 +60,7 @@ export async function readEnvelope(ability: string | undefined, options: Envelop
     context_id: options.context,
     message_id: options.messageId,
     max_total_retries: options.maxRetries,
-    metadata: Object.keys(options.meta).length > 0 ? options.meta : undefined,
+    metadata: options.meta,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as EnvelopeDraft;
 }
@@ -73,7 +73,7 @@ export async function readPayload(given: string, io: CliIo): Promise<JsonObject>
     const value = parseJsonStrict(text, { what });
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch (caught) {
-    throw new UsageError(ReachError.from(caught).message);
+    throw new UsageError(`${what}: ${ReachError.from(caught).message.replace(`${what} `, '')}`);
   }
   throw new UsageError(`${what} must hold a JSON object, such as '{"text":"hello"}'`);
 }

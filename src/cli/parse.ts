@@ -30,7 +30,7 @@ export function parseSince(text: string, now = new Date()): string {
 }
 
 /** Collects repeated `key=value` options. */
-export function collectPair(text: string, previous: Record<string, string>): Record<string, string> {
+export function collectPair(text: string, previous: Record<string, string> | undefined): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('write it as key=value');
   return { ...previous, [text.slice(0, at)]: text.slice(at + 1) };

@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import { ReachError } from '../protocol/reach-error';
 import { assertPlainJson } from '../protocol/strict-json';
-import { fieldErrors } from '../protocol/validation';
+import { validate } from '../protocol/validation';
 import { configSchema, type Config } from './schema';
 
 /** Environment variables that override single settings; everything else is in the file. */
@@ -37,11 +37,17 @@ export function loadConfig(sources: ConfigSources): Config {
     if (value) merged[section] = { ...merged[section], [key]: fromText(key, value) };
   }
   for (const [section, values] of Object.entries(sources.overrides ?? {})) merged[section] = { ...merged[section], ...values };
-  const parsed = configSchema.safeParse(merged);
-  if (parsed.success) return parsed.data;
-  const errors = fieldErrors(parsed.error, merged);
-  const list = errors.map(({ pointer, message, fix }) => `  ${pointer || '/'} ${message}${fix ? ` (${fix})` : ''}`).join('\n');
-  throw new ReachError('invalid_request', `${sources.fileName ?? 'The configuration'} is not valid:\n${list}`, { errors });
+  try {
+    return validate(configSchema, merged);
+  } catch (caught) {
+    throw listed(ReachError.from(caught), sources.fileName);
+  }
+}
+
+/** All findings, one a line, under the name of the file. */
+function listed(error: ReachError, fileName = 'The configuration'): ReachError {
+  const lines = (error.options.errors ?? []).map(({ pointer, message, fix }) => `  ${pointer || '/'} ${message}${fix ? ` (${fix})` : ''}`);
+  return new ReachError(error.code, `${fileName} is not valid:\n${lines.join('\n')}`, error.options);
 }
 
 function readYaml({ text, fileName }: ConfigSources): Record<string, Record<string, unknown>> {

@@ -5,15 +5,20 @@ import { colorsFor, fit } from './text';
 
 const colors = colorsFor(process.stderr);
 
-/** Says what begins and, with the time it took, that it is done. */
+/** Says what begins and, with the time it took, that it is done; on a terminal in the same line. */
 export async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   process.stderr.write(`${colors.bold('▸')} ${title}\n`);
   const result = await work();
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  process.stderr.write(`${colors.green('✓')} ${title} ${colors.dim(`${seconds} s`)}\n`);
+  process.stderr.write(
+    `${process.stderr.isTTY ? LINE_UP : ''}${colors.green('✓')} ${title} ${colors.dim(`${seconds} s`)}\n`,
+  );
   return result;
 }
+
+/** Back to the line above, and clears it. */
+const LINE_UP = '\u001b[1A\u001b[2K';
 
 /** Prints something to know. */
 export function note(text: string): void {
