@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ReachError } from '../src/protocol/reach-error';
 import type { InvokeFailure } from '../workflows/messages';
 import type { AttemptRecord } from '../src/protocol/shapes';
@@ -14,6 +14,8 @@ export function asFailure(error: ReachError, retryable: boolean, more: { attempt
     type: error.code,
     message: error.message,
     nonRetryable: !retryable,
+    // An agent that fails is no fault of the worker: the SDK neither warns nor counts it as one.
+    category: ApplicationFailureCategory.BENIGN,
     details: [invokeFailure(error, more.attempts ?? [])],
     ...(more.delayMs !== undefined && { nextRetryDelay: more.delayMs }),
   });

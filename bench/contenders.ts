@@ -95,7 +95,9 @@ export class Callers {
 
   private async callReach(ability: AbilityName): Promise<string> {
     const payload = this.nextPayload();
-    const answer = await this.http('POST', '/v1/reaches', { body: { ability, payload } });
+    // As patient as the plain caller: by default a gateway answers with a receipt after two seconds.
+    const headers = { prefer: 'wait=10' };
+    const answer = await this.http('POST', '/v1/reaches', { headers, body: { ability, payload } });
     this.checkReach(answer, payload);
     return String(answer.body.reach_id);
   }

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { NativeConnection, Runtime, Worker, DefaultLogger, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, DefaultLogger, type LogEntry, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
@@ -38,7 +38,7 @@ export interface Platform {
 
 /** Connects to the engines and builds the parts. Throws what is missing, with what to do about it. */
 export async function createPlatform(config: Config, logger: Logger, metrics: MetricsRegistry): Promise<Platform> {
-  quietTemporal(config.logging.level);
+  installRuntime(logger);
   const egress = parseEgressAllow(config.security.egress_allow);
   const etcd = createEtcd({ hosts: config.registry.etcd });
   const base = { etcd, keyPrefix: config.registry.key_prefix, tenant: DEFAULT_TENANT, logger };
@@ -123,13 +123,15 @@ function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath
 
 let runtimeInstalled = false;
 
-/** The SDK's own logger writes to stderr at our level; installed once per process. */
-function quietTemporal(level: Config['logging']['level']): void {
+/** The SDK's log lines go through our logger, at the level they have; the runtime is one per process, so the first caller's. */
+function installRuntime(logger: Logger): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
-  const verbose = level === 'trace' || level === 'debug';
-  Runtime.install({ logger: new DefaultLogger(verbose ? 'INFO' : 'WARN'), shutdownSignals: [] });
+  const write = ({ level, message, meta }: LogEntry) => logger[PINO_LEVEL[level]]({ temporal: meta }, message);
+  Runtime.install({ logger: new DefaultLogger(logger.isLevelEnabled('debug') ? 'DEBUG' : 'WARN', write), shutdownSignals: [] });
 }
+
+const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
 async function connectTemporal({ temporal }: Config): Promise<NativeConnection> {
   const apiKey = temporal.api_key_env === undefined ? undefined : process.env[temporal.api_key_env];

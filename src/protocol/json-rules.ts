@@ -42,7 +42,7 @@ export function isExactNumber(literal: string): boolean {
   if (!Number.isFinite(value)) return false;
   const digits = significantDigits(literal);
   if (digits === significantDigits(String(value))) return true;
-  return !isInteger && value !== 0 && digits.length <= 17 && significantDigits(value.toPrecision(17)) === digits;
+  return !isInteger && value !== 0 && significantDigits(value.toPrecision(17)) === digits;
 }
 
 /** The digits of a number without sign, point, exponent and outer zeros; '' for zero. */

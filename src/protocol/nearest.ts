@@ -31,6 +31,19 @@ export function skeleton(name: string): string {
   return form === '' ? name : form; // a name of separators only stands for itself
 }
 
+/** Skeletons of known names: the same catalogue is compared again and again. Started afresh when full. */
+const skeletons = new Map<string, string>();
+const MAX_SKELETONS = 20_000;
+
+function knownSkeleton(name: string): string {
+  const known = skeletons.get(name);
+  if (known !== undefined) return known;
+  if (skeletons.size >= MAX_SKELETONS) skeletons.clear();
+  const form = skeleton(name);
+  skeletons.set(name, form);
+  return form;
+}
+
 /** The single-step foldings by which {@link closestNames} explains an equal skeleton. */
 const FOLDS: readonly [NearReason, (text: string) => string][] = [
   ['width', (text) => text.normalize('NFKC')],
@@ -61,7 +74,7 @@ export function closestNames(wanted: string, known: Iterable<string>, limit = 3)
 }
 
 function compare(wanted: string, form: string, name: string): { why: string; rank: number } | null {
-  const known = skeleton(name);
+  const known = knownSkeleton(name);
   if (known === form) return { why: differences(wanted, name).join(', '), rank: 0 };
   const allowed = Math.min(3, Math.max(1, Math.floor(Math.max(form.length, known.length) / 4)));
   const distance = editDistance(form, known, allowed);

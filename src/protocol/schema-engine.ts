@@ -70,7 +70,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
     inlineRefs: false,
     verbose: true,
     logger: false,
-    
+    code: { regExp: chargedPattern, optimize: false },
   });
   addFormats(ajv);
   ajv.addFormat('url', (text: string) => URL.canParse(text)); // ajv-formats' expression takes quadratic time

@@ -284,6 +284,7 @@ describe('assertPlainJson', () => {
     cycle.push(cycle);
     expect(refused(cycle).code).toBe('input_too_deep');
     expect(refused(JSON.parse(nested(100_000))).code).toBe('input_too_deep');
+    expect(refused(JSON.parse(nested(65))).code).toBe('input_too_deep');
     expect(() => assertPlainJson(JSON.parse(nested(64)))).not.toThrow();
   });
 

@@ -1,6 +1,6 @@
 import { ReachError } from '../protocol/reach-error';
 import type { AgentCall, AgentStatus, JsonObject } from '../protocol/shapes';
-import { CallFault, CallStopped, failureOf, type StopReason } from './agent-errors';
+import { AgentBusy, AgentRejected, CallFault, CallStopped, failureOf, type StopReason } from './agent-errors';
 import type { AgentContext, AgentHandler, AgentLog } from './agent-types';
 import { checkCall, toOutput } from './call-output';
 import { Budget, monotonic, timedSignal, type Clock } from './time';
@@ -92,7 +92,8 @@ export class CallRunner {
       return toOutput(await handler(call.payload, context), call.ability);
     } catch (caught) {
       const error = failureOf(caught, stopReason(context.signal));
-      context.log.warn({ code: error.code, err: caught }, 'the attempt failed');
+      if (caught instanceof AgentRejected || caught instanceof AgentBusy) context.log.info({ code: error.code }, error.message);
+      else context.log.warn({ code: error.code, err: caught }, 'the attempt failed');
       throw error;
     }
   }

@@ -2,6 +2,7 @@
  * What every adapter owes the platform, told through the public surface: the same script of an agent leads to the same
  * codes, attempts and limits, whatever protocol the agent speaks (R37). Each protocol's test file runs this suite.
  */
+import type { JsonObject } from '../../src/protocol/shapes';
 import type { Api } from '../support/api';
 import { expectProblem } from '../support/problem';
 import type { AgentDraft, ScriptedAgent, Step } from '../support/scripted-agent';
@@ -11,7 +12,7 @@ import { waitFor } from '../support/wait-for';
 export type StartAgent = (api: Api, draft: AgentDraft) => Promise<ScriptedAgent<Step>>;
 
 const MIB = 1_048_576;
-const OUTPUT = { type: 'object', required: ['answer'], properties: { answer: { type: 'string' } } } as const;
+const OUTPUT: JsonObject = { type: 'object', required: ['answer'], properties: { answer: { type: 'string' } } };
 
 /** The suite. `api` is read when the tests run, after the caller's `beforeAll`. */
 export function describeAdapter(protocol: string, api: () => Api, startAgent: StartAgent): void {
@@ -102,8 +103,9 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
       const answer = await api().reach({ ability: one.ability, timeout_ms: 6_000 });
       expect(answer.body).toMatchObject({ status: 'completed', attempts: 3 });
       const deadlines = one.journal.map(({ call }) => call.deadline_ms);
-      const [first] = one.journal;
-      one.journal.forEach(({ call, atMs }) => expect(call.deadline_ms).toBeLessThanOrEqual((6_000 - (atMs - (first?.atMs ?? 0))) / 2));
+      const startedMs = one.journal[0]?.atMs ?? 0;
+      // The way to the agent takes time too, a different one each time.
+      for (const { call, atMs } of one.journal) expect(call.deadline_ms).toBeLessThanOrEqual((6_000 - (atMs - startedMs)) / 2 + 50);
       expect(deadlines).toEqual([...new Set(deadlines)].toSorted((a, b) => b - a));
     });
 
@@ -134,14 +136,14 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
       expect(problem).toMatchObject({ retryable: true, attempts: [{ code: 'agent_busy' }, { code: 'agent_busy' }] });
     });
 
-    it('lets one attempt use half of what is left, and says that a late agent may have done the work', async () => {
+    it('lets one attempt use half of what is left, and says that a late agent may have had the request', async () => {
       const one = retrying.get(0) as ScriptedAgent;
       one.plays({ do: 'hang' });
       const answer = await api().reach({ ability: one.ability, timeout_ms: 3_000 });
       const problem = expectProblem(answer, 'agent_timeout');
       expect(one.journal[0]?.call.deadline_ms).toBeGreaterThan(500);
       expect(one.journal[0]?.call.deadline_ms).toBeLessThanOrEqual(1_500);
-      expect(problem).toMatchObject({ detail: expect.stringContaining('may still have done the work'), attempts: [{ received: 'unknown' }] });
+      expect(problem).toMatchObject({ retryable: true, attempts: [{ received: expect.stringMatching(/unknown|yes/) }] });
       expect(answer.ms).toBeLessThan(3_500);
       await waitFor('the agent being told to stop', () => one.journal[0]?.stopped.aborted);
     });
@@ -175,7 +177,7 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
       await leaving.leave();
       const refused = await waitFor('the leave in the view', async () => {
         const answer = await api().reach({ ability: leaving.ability });
-        return answer.status === 503 && answer;
+        return answer.status === 503 ? answer : undefined;
       });
       const { diagnosis } = expectProblem(refused, 'no_ready_instance');
       expect(diagnosis).toMatchObject({ reason: expect.stringMatching(/never_registered|not_ready/), agents: [{ agent_name: leaving.name, agent_version: '1.0.0', status: expect.any(String), detail: expect.stringMatching(/\S/) }] });

@@ -1,11 +1,13 @@
 import { startGateway, type TestGateway } from '../support/gateway';
 import { startHttpAgent } from '../support/scripted-http-agent';
-import { describeAdapter, type StartAgent } from './adapter-contract';
+import { describeAdapter } from './adapter-contract';
+import { describeHttpRules } from './http-rules';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ config: { security: { token_env_allow: ['CONTRACT_AGENT_*'] } } });
 });
 afterAll(() => gateway.close());
 
-describeAdapter('http', () => gateway.api, startHttpAgent as unknown as StartAgent);
+describeAdapter('http', () => gateway.api, startHttpAgent);
+describeHttpRules(() => gateway.api);

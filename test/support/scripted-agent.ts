@@ -49,6 +49,10 @@ export interface ScriptedAgent<S extends { do: string } = Step> {
   readonly journal: Seen[];
   /** From now on: these steps one after the other, the last one for ever; empties the journal. */
   plays(...steps: S[]): void;
+  /** The same for requests whose payload has this `case`, so that many scripts can run side by side. */
+  playsFor(name: string, ...steps: S[]): void;
+  /** What came for this `case`. */
+  journalOf(name: string): Seen[];
   /** Deregisters politely. */
   leave(): Promise<void>;
   /** Ends it. Safe to call again. */
@@ -59,6 +63,7 @@ export interface ScriptedAgent<S extends { do: string } = Step> {
 export class Script<S> {
   readonly journal: Seen[] = [];
   #steps: S[] = [];
+  readonly #cases = new Map<unknown, S[]>();
 
   constructor(private readonly fallback: S) {}
 
@@ -67,10 +72,19 @@ export class Script<S> {
     this.journal.length = 0;
   }
 
+  playsFor(name: string, ...steps: S[]): void {
+    this.#cases.set(name, steps);
+  }
+
+  journalOf(name: string): Seen[] {
+    return this.journal.filter(({ call }) => call.payload.case === name);
+  }
+
   /** Notes a request and says what to do with it. */
   next(seen: Seen): S {
     this.journal.push(seen);
-    const step = this.#steps.length > 1 ? this.#steps.shift() : this.#steps[0];
+    const steps = this.#cases.get(seen.call.payload.case) ?? this.#steps;
+    const step = steps.length > 1 ? steps.shift() : steps[0];
     return step ?? this.fallback;
   }
 }

@@ -48,6 +48,8 @@ export async function startHttpAgent(api: Api, draft: AgentDraft): Promise<Scrip
     },
     journal: script.journal,
     plays: (...steps) => script.plays(...steps),
+    playsFor: (name, ...steps) => script.playsFor(name, ...steps),
+    journalOf: (name) => script.journalOf(name),
     async leave() {
       await api.delete(`/v1/agents/${place.name}/instances/${place.instanceId}?epoch=${epoch}`);
     },

@@ -12,7 +12,14 @@ export async function startWorkerAgent(api: Api, draft: AgentDraft): Promise<Scr
   const descriptor = descriptorOf(draft, 'worker');
   const ability = abilityOf(draft);
   const place = { name: draft.name, version: descriptor.version, instanceId: `${draft.name}-1` };
-  const common = { ...place, ability, journal: script.journal, plays: (...steps: Step[]) => script.plays(...steps) };
+  const common = {
+    ...place,
+    ability,
+    journal: script.journal,
+    plays: (...steps: Step[]) => script.plays(...steps),
+    playsFor: (name: string, ...steps: Step[]) => script.playsFor(name, ...steps),
+    journalOf: (name: string) => script.journalOf(name),
+  };
   if (draft.absent) {
     await registerDescriptor(api, descriptor);
     await registerInstance(api, place);

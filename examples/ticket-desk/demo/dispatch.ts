@@ -15,7 +15,7 @@ export interface Outcome {
   answered?: { agent: string; reachId: string; routeReason: string; confidence: number; output: Disposition };
   /** Absent when somebody did. */
   failed?: { code: string; detail: string; agent?: string; reachId?: string };
-  /** The router's view of this ticket, asked for right after the reach; absent when it could not be asked. */
+  /** The router's view of this ticket, from a dry run beside the reach; absent when it could not be asked. */
   route?: RouteExplanation;
 }
 
@@ -45,11 +45,12 @@ export async function dispatch(
   return outcomes;
 }
 
+/** The dry run goes out beside the reach, not after it: scores move with the latencies that they are made of. */
 async function handleTicket(reach: AgentReachClient, ticket: DeskTicket, signal: AbortSignal): Promise<Outcome> {
+  const envelope = { ability: ABILITY, payload: payloadOf(ticket) };
+  const explaining = reach.route(envelope, { signal }).catch(() => undefined);
   const outcome = await invoke(reach, ticket, signal);
-  // A dry run, nothing is sent; after the reach, so that the reach's time includes its embedding.
-  const route = await reach.route({ ability: ABILITY, payload: payloadOf(ticket) }, { signal }).catch(() => undefined);
-  return { ...outcome, route };
+  return { ...outcome, route: await explaining };
 }
 
 async function invoke(reach: AgentReachClient, ticket: DeskTicket, signal: AbortSignal): Promise<Outcome> {

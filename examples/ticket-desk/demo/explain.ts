@@ -5,6 +5,7 @@ import type { Canvas } from './table';
 import { fit } from './text';
 
 const NAME_CELLS = 18;
+const FACTOR_CELLS = 17;
 const FACTORS = [
   ['semantic_similarity', 'meaning'],
   ['latency_score', 'latency'],
@@ -31,7 +32,7 @@ function lead(outcome: Outcome): number {
 
 /** Every factor of every candidate, as the router weighed them. */
 export function decisionTable({ ticket, answered, route, why }: Explained, { colors, width }: Canvas): string[] {
-  const titles = FACTORS.map(([, title]) => fit(title, 11, 'right')).join('');
+  const titles = FACTORS.map(([name, title]) => fit(`${route.weights[name]}·${title}`, FACTOR_CELLS, 'right')).join('');
   return [
     `${colors.bold(`Why ${ticket.id} went to ${answered?.agent}`)} ${colors.dim(`(${why})`)}`,
     `  ${fit(ticket.text, Math.min(width - 2, 100)).trimEnd()}`,
@@ -46,13 +47,13 @@ export function decisionTable({ ticket, answered, route, why }: Explained, { col
     '',
     `  ${answered?.routeReason}.`,
     colors.dim(
-      `  Confidence ${answered?.confidence.toFixed(2)}: how far the winner stands out. Scores as POST /v1/route tells them after the reach.`,
+      `  Confidence ${answered?.confidence.toFixed(2)}: how far the winner stands out. The rows are those of POST /v1/route, a dry run beside the reach.`,
     ),
   ];
 }
 
 function candidateLine({ agent_name, score, factors, cosine }: Candidate, paint: (text: string) => string): string {
-  const parts = FACTORS.map(([name]) => fit(factors[name].toFixed(3), 11, 'right')).join('');
+  const parts = FACTORS.map(([name]) => fit(factors[name].toFixed(3), FACTOR_CELLS, 'right')).join('');
   return paint(
     `  ${fit(agent_name, NAME_CELLS)}  ${score.toFixed(3)}  ${parts}     ${cosine === null ? '–' : cosine.toFixed(3)}`,
   );

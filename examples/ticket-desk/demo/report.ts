@@ -65,7 +65,7 @@ function linkLines({ gateway, docs, temporal }: Links, reachId: string | undefin
     ['Temporal Web UI', temporal],
     ...(reachId ? [['  the reach above', `${temporal}/namespaces/default/workflows/${reachId}`]] : []),
   ];
-  return [colors.bold('Links'), ...rows.map(([name, url]) => `  ${name!.padEnd(18)}${colors.cyan(url!)}`)];
+  return [colors.bold('Links'), ...rows.map(([name, url]) => `  ${name!.padEnd(20)}${colors.cyan(url!)}`)];
 }
 
 /** The same for programs: snake_case, scores 0–1, times in ms. */

@@ -53,7 +53,7 @@ function renderAgent(agent: AgentView, io: CliIo): string {
       ['versions', agent.versions.map(({ version, registered_at }) => `${version} (registered ${ago(registered_at)})`).join(', ')],
       ['endpoint', newest?.descriptor.endpoint?.protocol],
       ['accepts', newest?.descriptor.accepted_message_types.join(', ')],
-      ['requests', `${stats.requests}, ${percent(stats.failure_rate)} failed, ${stats.in_flight} in flight`],
+      ['requests', stats.requests === 0 ? 'none yet' : `${stats.requests}, ${percent(stats.failure_rate)} failed, ${stats.in_flight} in flight`],
       ['latency', stats.p50_ms === null ? undefined : `p50 ${measured(stats.p50_ms)}, p95 ${measured(stats.p95_ms)}, p99 ${measured(stats.p99_ms)}`],
     ],
     io,

@@ -1,14 +1,17 @@
 import type { Diagnosis } from '../../protocol/shapes';
 import type { CliIo } from '../io';
-import { agentOf, ago } from './text';
+import { agentOf } from './text';
 
-/** Why nobody could be chosen, and what is near (R22); lines without a final newline. */
-export function renderDiagnosis(diagnosis: Diagnosis, color: CliIo['color']): string {
-  const lines = [`${color.yellow(diagnosis.reason.replaceAll('_', ' '))}  ${diagnosis.message}`];
+/**
+ * Why nobody could be chosen, and what is near (R22); lines without a final newline. `said` is what the reader has seen
+ * already, and is not said again.
+ */
+export function renderDiagnosis(diagnosis: Diagnosis, color: CliIo['color'], said = ''): string {
+  const message = said.includes(diagnosis.message) ? '' : `  ${diagnosis.message}`;
+  const lines = [color.yellow(diagnosis.reason.replaceAll('_', ' ')) + message];
   for (const { name, why } of diagnosis.closest ?? []) lines.push(`  did you mean ${color.bold(name)}? ${color.dim(`(${why})`)}`);
   for (const agent of diagnosis.agents ?? []) {
-    const since = agent.since === null ? '' : color.dim(` since ${ago(agent.since)}`);
-    lines.push(`  ${agentOf(agent.agent_name, agent.agent_version)}  ${agent.status}${since}  ${agent.detail}`);
+    lines.push(`  ${agentOf(agent.agent_name, agent.agent_version)}  ${agent.detail || agent.status}`);
   }
   if (diagnosis.available_versions?.length) lines.push(`  versions there are: ${diagnosis.available_versions.join(', ')}`);
   return lines.join('\n');

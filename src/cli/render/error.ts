@@ -1,4 +1,4 @@
-import type { ReachError } from '../../protocol/reach-error';
+import type { FieldError, ReachError } from '../../protocol/reach-error';
 import type { CliIo } from '../io';
 import { renderAttempts } from './attempts';
 import { renderDiagnosis } from './diagnosis';
@@ -10,13 +10,18 @@ type Colors = CliIo['color'];
 export function renderError(error: ReachError, color: Colors): string {
   const { errors = [], diagnosis, extra = {} } = error.options;
   const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${error.message}`];
-  for (const { pointer, message, fix } of errors) lines.push(`  ${color.cyan(pointer || '/')}  ${message}${fix ? color.dim(` – ${fix}`) : ''}`);
-  if (diagnosis) lines.push(indent(renderDiagnosis(diagnosis, color)));
+  for (const finding of errors) lines.push(renderFinding(finding, color));
+  if (diagnosis) lines.push(indent(renderDiagnosis(diagnosis, color, error.message)));
   if (extra.attempts?.length) lines.push(renderAttempts(extra.attempts, color));
   const known = knownOf(extra);
   if (known) lines.push(color.dim(`  ${known}`));
   for (const step of nextSteps(error)) lines.push(`  ${color.dim('→')} ${step}`);
   return `${lines.join('\n')}\n`;
+}
+
+/** One finding about a document: where, what, and how to mend it. */
+export function renderFinding({ pointer, message, fix }: FieldError, color: Colors): string {
+  return `  ${color.cyan(pointer || '/')}  ${message}${fix ? color.dim(` – ${fix}`) : ''}`;
 }
 
 function knownOf(extra: NonNullable<ReachError['options']['extra']>): string {

@@ -2,6 +2,7 @@ import type { Candidate, ScoreFactors } from '../../protocol/shapes';
 import type { RouteExplanation } from '../../sdk/wire-types';
 import type { CliIo } from '../io';
 import { renderDiagnosis } from './diagnosis';
+import { renderFinding } from './error';
 import { table } from './table';
 import { agentOf, score } from './text';
 
@@ -18,8 +19,8 @@ export function renderRoute(route: RouteExplanation, io: CliIo): string {
   const parts = [headline(route, color)];
   if (route.candidates.length > 0) parts.push(candidates(route, io));
   if (route.excluded.length > 0) parts.push(exclusions(route, io));
-  if (route.diagnosis) parts.push(renderDiagnosis(route.diagnosis, color));
-  for (const { pointer, message, fix } of route.errors ?? []) parts.push(`  ${color.cyan(pointer || '/')}  ${message}${fix ? color.dim(` – ${fix}`) : ''}`);
+  if (route.diagnosis) parts.push(renderDiagnosis(route.diagnosis, color, route.route_reason));
+  if (route.errors?.length) parts.push(route.errors.map((finding) => renderFinding(finding, color)).join('\n'));
   return parts.join('\n\n');
 }
 

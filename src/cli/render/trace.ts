@@ -47,7 +47,7 @@ function bar(hop: TraceHop, { start, span, axis, color }: Axis): string {
 function whoAndHow(hop: TraceHop, color: CliIo['color']): string {
   const who = hop.agent_name ? `${agentOf(hop.agent_name, hop.agent_version)} ` : '';
   const outcome = isGood(hop) ? hop.outcome : color.red(hop.outcome);
-  const reason = hop.reason ? color.dim(` ${fit(hop.reason, OUTCOME_WIDTH)}`) : '';
+  const reason = hop.reason ? color.dim(` – ${fit(hop.reason, OUTCOME_WIDTH)}`) : '';
   const children = hop.children?.length ? color.dim(` → ${hop.children.join(', ')}`) : '';
   return `${who}${outcome}${reason}${children}`;
 }

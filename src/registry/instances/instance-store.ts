@@ -144,7 +144,8 @@ export class InstanceStore {
         { request_put: { ...put.request_put, prev_kv: true } },
         putOp(keys.record('beat', name, instanceId), encodeRecord(beat), lease.id),
         deleteOp(keys.record('health', name, instanceId)),
-        ],
+        deleteOp(keys.record('gone', name, instanceId)),
+      ],
       failure: [],
     });
     if (!response.succeeded) {
