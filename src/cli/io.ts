@@ -1,6 +1,9 @@
 import { createColors } from 'picocolors';
 import { text } from 'node:stream/consumers';
 
+/** Some terminals do not say how wide they are. */
+const FALLBACK_COLUMNS = 80;
+
 type Colors = ReturnType<typeof createColors>;
 
 /** Everything a command touches outside itself, so that tests can look at it. */
@@ -30,8 +33,8 @@ export function processIo(signal: AbortSignal): CliIo {
     err: (line) => void stderr.write(line),
     readStdin: () => text(process.stdin),
     env,
-    columns: stdout.isTTY ? stdout.columns : undefined,
-    errColumns: stderr.isTTY ? stderr.columns : undefined,
+    columns: stdout.isTTY ? stdout.columns || FALLBACK_COLUMNS : undefined,
+    errColumns: stderr.isTTY ? stderr.columns || FALLBACK_COLUMNS : undefined,
     color: createColors(wanted(stdout.isTTY === true)),
     errColor: createColors(wanted(stderr.isTTY === true)),
     signal,

@@ -38,7 +38,7 @@ export class Spinner {
     this.#drawn = true;
     const frame = FRAMES[Math.floor(ms / FRAME_MS) % FRAMES.length] ?? '';
     const { cyan, dim } = this.io.errColor;
-    const room = (this.io.errColumns ?? 80) - 14; // a line that wraps could not be taken away
+    const room = Math.max(20, (this.io.errColumns ?? 0) - 14); // a line that wraps could not be taken away
     this.io.err(`\r\u001b[2K${cyan(frame)} ${fit(this.#text, room)} ${dim(duration(ms))}`);
   }
 }

@@ -124,7 +124,7 @@ function healthWarnings({ health_check: check }: Descriptor, options: LoadOption
   if (check === undefined) return [];
   const longest = (options.breakerWindowSec ?? DEFAULT_BREAKER_WINDOW_SEC) / 4;
   const warnings: string[] = [];
-  if (check.interval_sec >= longest) {
+  if (check.interval_sec > longest) {
     warnings.push(
       `/health_check/interval_sec is ${check.interval_sec} s, more than a quarter of the breaker window; use ${longest} s or less`,
     );

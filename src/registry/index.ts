@@ -2,16 +2,16 @@
  * The registry on etcd (R11, R13–R18): {@link Registry} writes, {@link RegistryView} reads, {@link StatsHub} shares measured
  * behaviour, {@link HealthProber} finds out who can really take work.
  */
-export { systemClock, type Clock } from './clock';
-export type { DescriptorOutcome, RegisterOptions } from './catalogue/descriptor-store';
-export { createEtcd, type EtcdClientOptions } from './etcd/etcd-client';
-export { HealthProber, type HealthProberOptions } from './health/health-prober';
+export type { Clock } from './clock';
+export type { DescriptorOutcome } from './catalogue/descriptor-store';
+export { createEtcd } from './etcd/etcd-client';
+export { HealthProber } from './health/health-prober';
 export type { HeartbeatRequest, RegistrationRequest } from './instances/instance-input';
 export type { Registration } from './instances/instance-store';
 export type { Logger } from './logger';
-export { DEFAULT_KEY_PREFIX, Registry, type RegistryOptions, type RegistryRules } from './registry';
+export { Registry, type RegistryOptions } from './registry';
 export { RegistryView, type RegistryViewOptions } from './view/registry-view';
 export { sharedSecret } from './shared-secret';
-export type { Sample, SampleKey } from './stats/local-stats';
+export type { SampleKey } from './stats/local-stats';
 export type { SampleOutcome } from './stats/series';
-export { StatsHub, type StatsHubOptions } from './stats/stats-hub';
+export { StatsHub } from './stats/stats-hub';

@@ -86,8 +86,6 @@ type Body<Schema extends z.ZodType> = Omit<z.infer<Schema>, 'v'>;
 
 /** One version of an agent, as registered. */
 export type AgentRecord = Body<typeof agentSchema>;
-/** The ability names of one version of an agent. */
-export type NamesRecord = Body<typeof namesSchema>;
 /** A registration of an instance; its key's mod revision is the epoch. Never rewritten, only replaced by the next. */
 export type InstanceRecord = Body<typeof instanceSchema>;
 /** The last heartbeat. `since`: how long it has been ready, busy or draining, whichever it is (R14). */

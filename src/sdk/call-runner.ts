@@ -91,9 +91,9 @@ export class CallRunner {
     try {
       return toOutput(await handler(call.payload, context), call.ability);
     } catch (caught) {
-      const error = failureOf(caught, stopReason(context.signal));
-      if (caught instanceof AgentRejected || caught instanceof AgentBusy) context.log.info({ code: error.code }, error.message);
-      else context.log.warn({ code: error.code, err: caught }, 'the attempt failed');
+      const stopped = stopReason(context.signal);
+      const error = failureOf(caught, stopped);
+      logFailure(context.log, { caught, error, stopped });
       throw error;
     }
   }
@@ -134,6 +134,14 @@ export class CallRunner {
       },
     };
   }
+}
+
+/** What the handler said on purpose, and a cancellation, are no news; anything else is kept with its stack. */
+function logFailure(log: AgentLog, failure: { caught: unknown; error: ReachError; stopped: StopReason | undefined }): void {
+  const { caught, error, stopped } = failure;
+  if (stopped === 'cancelled') return log.info({}, 'the reach was cancelled');
+  if (caught instanceof AgentRejected || caught instanceof AgentBusy) return log.info({ code: error.code }, error.message);
+  log.warn({ code: error.code, err: caught }, 'the attempt failed');
 }
 
 /** Why a call's signal aborted; undefined while it has not. */

@@ -34,7 +34,7 @@ async function startView(place: Place, refreshIntervalMs = 60_000): Promise<Regi
   return view;
 }
 
-const withoutGone = (agents: readonly AgentVersion[]) => agents.map(({ gone: _gone, ...rest }) => rest);
+const withoutGone = (agents: readonly AgentVersion[]) => agents.map((agent) => ({ ...agent, gone: undefined }));
 
 async function expectFresh(place: Place, view: RegistryView): Promise<void> {
   const fresh = await startView(place);
