@@ -49,12 +49,6 @@ module.exports = {
       },
     },
     {
-      name: 'workflows-reach-no-zod',
-      severity: 'error',
-      from: { path: '^workflows/', pathNot: '\\.test\\.ts$' },
-      to: { path: 'node_modules/(zod|undici|express|etcd3)/', reachable: true },
-    },
-    {
       name: 'activities-imports',
       severity: 'error',
       from: { path: '^activities/', pathNot: '\\.test\\.ts$' },

@@ -1,3 +1,4 @@
+import { isTransient, type ErrorCode } from '../src/protocol/error-codes';
 import { ReachError } from '../src/protocol/reach-error';
 import { routedTarget } from '../src/protocol/routed-target';
 import type { RouteRequest } from '../src/routing';
@@ -15,14 +16,14 @@ export async function route(deps: ActivityDependencies, input: RouteInput): Prom
   return { stands: false, routed: await decide(deps, request) };
 }
 
-/** The `awaitReady` activity: fails, to be retried by the server, until an agent is ready. */
+/** The `awaitReady` activity: fails, to be retried by the server, until an agent is ready; for good when none ever can be. */
 export async function awaitReady(deps: ActivityDependencies, input: RouteInput): Promise<Routed> {
-  const routed = await decide(deps, { ...routeRequest(input), mode: 'sync' });
+  const routed = await decide(deps, { ...routeRequest(input), mode: 'sync' }, isTransient);
   if (routed.ready) return routed;
   throw asFailure(new ReachError('no_ready_instance', `${routed.decision.chosen.agent_name} is not ready yet`), true);
 }
 
-async function decide(deps: ActivityDependencies, request: RouteRequest): Promise<Routed> {
+async function decide(deps: ActivityDependencies, request: RouteRequest, worthRetrying: (code: ErrorCode) => boolean = () => false): Promise<Routed> {
   try {
     const decision = await deps.router.route(request);
     const { agent_name, agent_version, ability } = decision.chosen;
@@ -34,7 +35,8 @@ async function decide(deps: ActivityDependencies, request: RouteRequest): Promis
       ready: deps.router.stillGood(decision, request),
     };
   } catch (caught) {
-    throw asFailure(ReachError.from(caught), false);
+    const error = ReachError.from(caught);
+    throw asFailure(error, worthRetrying(error.code));
   }
 }
 

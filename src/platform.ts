@@ -64,7 +64,10 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const tokens = new ReachTokens(await reachSecret(config, base));
   const connection = await connectTemporal(config);
   const http = new HttpAdapter({ dispatcher, egress, readToken: readTokenOf(config), onRequest: agentMetrics.requestSent });
-  const recordCall = (sample: CallSample) => stats.record(sample);
+  const recordCall = (sample: CallSample) => {
+    stats.record(sample);
+    agentMetrics.callFinished(sample.code ?? 'ok', sample.durationMs);
+  };
 
   return {
     config,
@@ -81,6 +84,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       world: () => view.world(),
       adapters: new Map<Adapter['protocol'], Adapter>([['http', http]]),
       recordCall,
+      startCall: (key) => stats.started(key),
       tokens,
       protocolTimeoutMs: config.adapter.protocol_timeout_ms,
       maxResponseBytes: MAX_PAYLOAD_BYTES,

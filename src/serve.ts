@@ -93,7 +93,7 @@ function services(platform: Platform, readiness: Readiness) {
     traces: new TraceReader({ client, reader }),
     events: new EventFeed({ client, namespace, reader }),
     registrar: new AgentRegistrar({ registry, view, egress, tokenEnvAllow: config.security.token_env_allow, workerEngine }),
-    catalogue: new AgentCatalogue(world),
+    catalogue: new AgentCatalogue(view),
     router,
     readiness,
   };

@@ -75,7 +75,7 @@ async function run(reach: AgentReachClient, links: Links, options: RunOptions): 
     return dispatch(reach, tickets, { concurrency, signal, onDone: progress.done }).finally(progress.stop);
   });
   const explained = mostTelling(outcomes);
-  const id = explained?.answered?.reachId;
+  const id = explained?.answered.reachId;
   const trace = id === undefined ? undefined : await reach.trace(id, { signal }).catch(() => undefined);
   return { outcomes, explained, trace, links };
 }

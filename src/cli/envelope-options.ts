@@ -32,7 +32,13 @@ export function addEnvelopeOptions(command: Command): Command {
     .option('--agent <name[#version]>', 'this agent instead of the best one')
     .option('--key <key>', 'idempotency key: the same key is the same reach')
     .option('--timeout <duration>', 'of the whole reach, such as 500ms, 30s or 5m', parseDuration)
-    .addOption(new Option('--semantics <semantics>', 'what is promised about delivery').choices(['at_least_once', 'at_most_once', 'exactly_once']))
+    .addOption(
+      new Option('--semantics <semantics>', 'what is promised about delivery').choices([
+        'at_least_once',
+        'at_most_once',
+        'exactly_once',
+      ]),
+    )
     .option('--version-range <range>', "semver range of the agent's version")
     .option('--group <group>', 'canary group')
     .option('--type <type>', 'message type (default: task)')
@@ -44,8 +50,13 @@ export function addEnvelopeOptions(command: Command): Command {
 }
 
 /** The envelope that the options describe. Throws {@link UsageError}. */
-export async function readEnvelope(ability: string | undefined, options: EnvelopeOptions, io: CliIo): Promise<EnvelopeDraft> {
-  if (ability === undefined && options.agent === undefined) throw new UsageError('name an ability, or an agent with --agent');
+export async function readEnvelope(
+  ability: string | undefined,
+  options: EnvelopeOptions,
+  io: CliIo,
+): Promise<EnvelopeDraft> {
+  if (ability === undefined && options.agent === undefined)
+    throw new UsageError('name an ability, or an agent with --agent');
   const fields = {
     ability,
     target_agent: options.agent,

@@ -43,7 +43,11 @@ export function buildProgram(io: CliIo, outcome: { exitCode: number }): Command 
     .addHelpText('after', EXAMPLES)
     .showHelpAfterError('(add --help for what there is)')
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text), getOutHelpWidth: () => io.columns ?? 100 })
+    .configureOutput({
+      writeOut: (text) => io.out(text),
+      writeErr: (text) => io.err(text),
+      getOutHelpWidth: () => io.columns ?? 100,
+    })
     .exitOverride();
   const run: CliContext['run'] = async (command, work) => {
     outcome.exitCode = await withSession(command, io, work);

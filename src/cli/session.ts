@@ -36,13 +36,21 @@ export interface CliContext {
 }
 
 /** Makes the session of one command; the client is closed when `work` is over. */
-export async function withSession(command: Command, io: CliIo, work: (session: Session) => Promise<void>): Promise<number> {
+export async function withSession(
+  command: Command,
+  io: CliIo,
+  work: (session: Session) => Promise<void>,
+): Promise<number> {
   const options = command.optsWithGlobals<GlobalOptions>();
-  const url = options.url ?? io.env.AGENT_REACH_URL ?? (options.config === undefined ? DEFAULT_URL : await urlFromConfig(options.config, io));
+  const url =
+    options.url ??
+    io.env.AGENT_REACH_URL ??
+    (options.config === undefined ? DEFAULT_URL : await urlFromConfig(options.config, io));
   const apiKey = options.apiKey ?? io.env.AGENT_REACH_API_KEY;
   const client = new AgentReachClient({ url, apiKey: apiKey || undefined, maxRetries: MAX_RETRIES });
   const json = options.json === true;
-  const print = (value: unknown, human: () => string) => io.out(json ? `${JSON.stringify(value, null, 2)}\n` : `${human()}\n`);
+  const print = (value: unknown, human: () => string) =>
+    io.out(json ? `${JSON.stringify(value, null, 2)}\n` : `${human()}\n`);
   const session: Session = { client, io, json, url, exitCode: EXIT.ok, print };
   try {
     await work(session);

@@ -22,17 +22,24 @@ export interface AbilityBody {
   agents: { agent_name: string; agent_version: string; status: InstanceState['status']; description: string }[];
 }
 
+/** What the catalogue reads: the snapshot for lists, and one agent with its leases and counts as of now. */
+export interface CatalogueView {
+  world(): World;
+  agent(name: string): AgentVersion[];
+}
+
 /** Reads agents and abilities out of the registry's view. */
 export class AgentCatalogue {
-  constructor(private readonly world: () => World) {}
+  constructor(private readonly view: CatalogueView) {}
 
   agents(): AgentBody[] {
-    return [...groupByName(this.world().agents).entries()].map(([name, versions]) => this.body(name, versions));
+    const names = new Set(this.world().agents.map(({ name }) => name));
+    return [...names].map((name) => this.body(name, this.view.agent(name)));
   }
 
   /** @throws ReachError `agent_not_found` with the nearest names */
   agent(name: string): AgentBody {
-    const versions = this.world().agents.filter((agent) => agent.name === name);
+    const versions = this.view.agent(name);
     if (versions.length === 0) throw this.unknownAgent(name);
     return this.body(name, versions);
   }
@@ -67,6 +74,10 @@ export class AgentCatalogue {
     });
   }
 
+  private world(): World {
+    return this.view.world();
+  }
+
   private body(name: string, versions: AgentVersion[]): AgentBody {
     const sorted = versions.toSorted((a, b) => compareVersionsDescending(a.version, b.version));
     const { stats } = this.world();
@@ -78,7 +89,8 @@ export class AgentCatalogue {
         stats: stats.ability(name, agent.version, capability.name),
       })),
     );
-    const instances = sorted.flatMap((agent) => agent.instances);
+    // Those that left lately stay visible: who, what status, since when.
+    const instances = sorted.flatMap((agent) => [...agent.instances, ...(agent.gone ?? [])]);
     return {
       name,
       versions: sorted.map(({ version, descriptor, registered_at }) => ({ version, descriptor, registered_at })),
@@ -90,15 +102,9 @@ export class AgentCatalogue {
   }
 }
 
-function groupByName(agents: readonly AgentVersion[]): Map<string, AgentVersion[]> {
-  const groups = new Map<string, AgentVersion[]>();
-  for (const agent of agents) groups.set(agent.name, [...(groups.get(agent.name) ?? []), agent]);
-  return groups;
-}
-
 /** An agent is as ready as its readiest instance. */
 function overallStatus(instances: readonly InstanceState[]): InstanceState['status'] {
-  const order = ['ready', 'busy', 'draining', 'unavailable'] as const;
+  const order = ['ready', 'busy', 'draining', 'unavailable', 'expired'] as const;
   return order.find((status) => instances.some((instance) => instance.status === status)) ?? 'unavailable';
 }
 

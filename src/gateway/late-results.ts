@@ -1,9 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { z } from 'zod';
-import { ERROR_CODES, ERROR_TABLE } from '../protocol/error-codes';
 import { validatePayload } from '../protocol/json-schema';
 import type { ReachTokens } from '../protocol/reach-token';
 import { ReachError } from '../protocol/reach-error';
+import { lateResultSchema } from '../protocol/result';
 import { capabilityOf } from '../protocol/routed-target';
 import type { Json, JsonObject } from '../protocol/shapes';
 import { validate } from '../protocol/validation';
@@ -11,16 +10,6 @@ import type { World } from '../protocol/world';
 import { resultSignal, type LateResult } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
 import { fromTemporal } from './temporal-errors';
-
-const lateResultSchema = z.union([
-  z.strictObject({ output: z.record(z.string(), z.json()) }),
-  z.strictObject({
-    error: z.strictObject({
-      code: z.enum(ERROR_CODES).refine((code) => code.startsWith('agent_') && ERROR_TABLE[code].status >= 500, 'must be one of the agent_… codes'),
-      message: z.string().min(1).max(2_000),
-    }),
-  }),
-]);
 
 /** Takes the results of agents that had answered "accepted", and hands them to the waiting reach as a signal. */
 export class LateResults {

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { decodeSearchAttributes } from './search-attributes';
 import { z } from 'zod';
+import { ReachError } from '../protocol/reach-error';
 import type { ReachStatus } from '../protocol/shapes';
 import { validate } from '../protocol/validation';
 import { REACH_WORKFLOW } from '../../workflows/messages';
@@ -52,7 +54,7 @@ export class ReachLister {
       .listWorkflowExecutions({
         namespace,
         pageSize: filter.limit,
-        nextPageToken: filter.cursor ? Buffer.from(filter.cursor, 'base64url') : new Uint8Array(),
+        nextPageToken: filter.cursor ? openCursor(filter.cursor) : new Uint8Array(),
         query: visibilityQuery(filter),
       })
       .catch((caught: unknown) => {
@@ -60,26 +62,64 @@ export class ReachLister {
       });
     const token = answer.nextPageToken;
     return {
-      items: currentRuns(answer.executions.map(rowOf)),
-      ...(token && token.length > 0 && { next_cursor: Buffer.from(token).toString('base64url') }),
+      items: currentRuns(answer.executions.map(rowOf).filter((row) => fits(row, filter))),
+      ...(token && token.length > 0 && { next_cursor: sealCursor(token) }),
       consistency: 'eventual',
     };
   }
 }
 
-function visibilityQuery(filter: z.infer<typeof querySchema>): string {
+type Filter = z.infer<typeof querySchema>;
+
+function visibilityQuery({ status, ability, agent, source, since }: Filter): string {
   const terms = [`WorkflowType = '${REACH_WORKFLOW}'`];
-  if (filter.status) terms.push(STATUS_QUERY[filter.status]);
-  if (filter.ability) terms.push(`ReachAbility = ${quote(filter.ability)}`);
-  if (filter.agent) terms.push(`ReachAgent = ${quote(filter.agent)}`);
-  if (filter.source) terms.push(`ReachSource = ${quote(filter.source)}`);
-  if (filter.since) terms.push(`StartTime >= ${quote(new Date(filter.since).toISOString())}`);
+  if (status) terms.push(STATUS_QUERY[status]);
+  if (ability) terms.push(...equals('ReachAbility', ability));
+  if (agent) terms.push(...equals('ReachAgent', agent));
+  if (source) terms.push(...equals('ReachSource', source));
+  if (since) terms.push(`StartTime >= '${new Date(since).toISOString()}'`);
   return terms.join(' AND ');
 }
 
-/** A literal of the visibility query language: quotes and backslashes are escaped, so a value stays a value. */
-function quote(value: string): string {
-  return `'${value.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;
+/**
+ * A comparison in the visibility query language. A quote is escaped, so a value stays a value. The server passes `"`
+ * and `\\` on to its database escaped, where they match nothing: what comes before them is asked for, {@link fits} does the rest.
+ */
+function equals(attribute: string, value: string): string[] {
+  const [before = ''] = /^[^"\\]*/.exec(value) ?? [];
+  const literal = `'${before.replace(/'/g, "\\'")}'`;
+  if (before === value) return [`${attribute} = ${literal}`];
+  return before === '' ? [] : [`${attribute} STARTS_WITH ${literal}`];
+}
+
+function fits(row: ReachRow, { ability, agent, source }: Filter): boolean {
+  const wanted = [
+    [ability, row.ability],
+    [agent, row.agent_name],
+    [source, row.source_agent],
+  ];
+  return wanted.every(([asked, found]) => asked === undefined || asked === found);
+}
+
+const CHECKSUM_BYTES = 8;
+
+/** The server's page token with a checksum: it answers a damaged one as if it were down itself. */
+function sealCursor(token: Uint8Array): string {
+  return Buffer.concat([checksum(token), token]).toString('base64url');
+}
+
+/** @throws ReachError `invalid_request` */
+function openCursor(cursor: string): Uint8Array {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const token = bytes.subarray(CHECKSUM_BYTES);
+  if (token.length > 0 && checksum(token).equals(bytes.subarray(0, CHECKSUM_BYTES))) return token;
+  throw new ReachError('invalid_request', 'The cursor is not one that this list gave out; begin again without it', {
+    errors: [{ pointer: '/cursor', message: 'is not valid', fix: 'use next_cursor of the page before, unchanged' }],
+  });
+}
+
+function checksum(token: Uint8Array): Buffer {
+  return createHash('sha256').update(token).digest().subarray(0, CHECKSUM_BYTES);
 }
 
 type Execution = Awaited<ReturnType<Client['workflowService']['listWorkflowExecutions']>>['executions'][number];

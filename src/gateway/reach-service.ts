@@ -120,7 +120,7 @@ export class ReachService {
       throw unclearStart(caught);
     }
     const end = await reader.waitForEnd(plan.id, Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS));
-    if (!end) return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId, replayed: false }) };
+    if (!end) return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId }) };
     if (end.status !== 'completed') throw ReachError.fromProblem(withDecision(end.problem, this.memoOf(plan, call)));
     const memo = { message_id: plan.envelope.message_id, trace_id: call.traceId };
     return { kind: 'result', reachId: plan.id, body: resultBody(plan.id, memo, { output: end.output, replayed: false }) };
@@ -138,8 +138,8 @@ export class ReachService {
         client.workflow.executeUpdateWithStart(acceptedUpdate, { updateId: ACCEPTED_UPDATE_ID, startWorkflowOperation }),
       );
       if (acceptance.fingerprint !== plan.digest) throw keyReused();
-      const replayed = acceptance.request_id !== plan.routed.decision.decision_id;
-      const receipt = this.receipt(plan, { acceptedAt, traceId: call.traceId, replayed });
+      if (acceptance.request_id !== plan.routed.decision.decision_id) return await this.follow(plan, 0);
+      const receipt = this.receipt(plan, { acceptedAt, traceId: call.traceId });
       const { stage, agent_name, agent_version, route_reason, decision_id } = acceptance;
       return { kind: 'receipt', reachId: plan.id, body: { ...receipt, stage, agent_name, agent_version, route_reason, decision_id } };
     } catch (caught) {
@@ -202,7 +202,7 @@ export class ReachService {
     };
   }
 
-  private receipt({ id, envelope, routed: { decision } }: Plan, facts: { acceptedAt: Date; traceId: string; replayed: boolean }): Receipt {
+  private receipt({ id, envelope, routed: { decision } }: Plan, facts: { acceptedAt: Date; traceId: string }): Receipt {
     const { chosen, route_reason, decision_id } = decision;
     return {
       reach_id: id,
@@ -215,7 +215,7 @@ export class ReachService {
       decision_id,
       accepted_at: facts.acceptedAt.toISOString(),
       expires_in_ms: envelope.timeout_ms,
-      replayed: facts.replayed,
+      replayed: false,
       trace_id: facts.traceId,
       links: this.options.reader.links(id),
     };

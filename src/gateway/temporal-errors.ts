@@ -6,10 +6,20 @@ export const ENGINE_TIMEOUT_MS = 5_000;
 
 /** gRPC codes that mean that the server, not the request, is at fault (https://grpc.io/docs/guides/status-codes). */
 const ENGINE_DOWN = new Set([1, 2, 4, 8, 13, 14]);
+const CANCELLED = 1;
 const INVALID_ARGUMENT = 3;
 
-/** True when a wait simply ended: its deadline passed, nothing failed. */
-export const isWaitOver = isGrpcDeadlineError;
+/** True when a wait simply ended: its deadline passed, nothing failed. The native connection says so as CANCELLED. */
+export function isWaitOver(caught: unknown): boolean {
+  const error = grpcErrorIn(caught);
+  return error !== null && (isGrpcDeadlineError(error) || (error.code === CANCELLED && /timeout expired/i.test(error.message)));
+}
+
+/** The gRPC error behind what the client throws, which wraps it once or twice. */
+function grpcErrorIn(caught: unknown): (Error & { code: number }) | null {
+  if (isGrpcServiceError(caught)) return caught;
+  return caught instanceof ServiceError && caught.cause !== undefined ? grpcErrorIn(caught.cause) : null;
+}
 
 /**
  * Turns what the Temporal client throws into our codes; anything unknown stays `internal`.
@@ -20,8 +30,8 @@ export function fromTemporal(caught: unknown, what: string): ReachError {
   if (caught instanceof ReachError) return caught;
   if (caught instanceof WorkflowNotFoundError) return notFound();
   if (caught instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return engineDown(what, caught);
-  const cause = caught instanceof ServiceError ? caught.cause : caught;
-  if (isGrpcServiceError(cause)) {
+  const cause = grpcErrorIn(caught);
+  if (cause !== null) {
     if (ENGINE_DOWN.has(cause.code)) return engineDown(what, caught);
     if (cause.code === INVALID_ARGUMENT) return new ReachError('invalid_request', `Temporal refused the request to ${what}`, { cause: caught });
   }

@@ -35,12 +35,12 @@ describe('closestNames', () => {
   });
 
   it('is bounded for hostile names', () => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     closestNames(
       'x'.repeat(1_000_000),
       Array.from({ length: 500 }, (_, i) => `ability_${i}`.padEnd(128, 'x')),
     );
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_000);
   });
 
   it('finds any name again after one case, separator or width change (property)', () => {

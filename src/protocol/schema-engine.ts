@@ -10,7 +10,7 @@ import type { Json } from './shapes';
 /** Steps one validation may take: half a second at worst; the largest body against a plain schema needs a third of it. */
 const MAX_STEPS = 1_000_000;
 /** A run of RE2 costs as much as this many plain steps, and one more per 16 characters. */
-const PATTERN_STEPS = 25;
+const PATTERN_STEPS = 40;
 
 class StepsExceeded extends Error {}
 

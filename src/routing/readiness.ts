@@ -28,11 +28,12 @@ export function hasReadyInstance(agent: AgentVersion): boolean {
 
 /** The state of an agent as its instances show it. */
 export function readinessOf(agent: AgentVersion): Readiness {
-  if (agent.instances.length === 0) {
-    const detail = 'no instance has registered: it was never heard of, or its lease ran out';
+  const known = [...agent.instances, ...(agent.gone ?? [])];
+  if (known.length === 0) {
+    const detail = 'no instance has ever registered';
     return { ready: false, status: 'never_registered', since: null, detail };
   }
-  const [best] = agent.instances.toSorted((a, b) => rank(a) - rank(b));
+  const [best] = known.toSorted((a, b) => rank(a) - rank(b));
   const status = best!.status === 'ready' && isFull(best!) ? 'busy' : best!.status;
   return { ready: isReady(best!), status, since: best!.since, detail: describe(best!, status) };
 }

@@ -18,7 +18,10 @@ export interface AgentDescriptor {
  */
 export function loadDescriptor(given: DescriptorDraft | string, abilities: readonly string[]): AgentDescriptor {
   const source = typeof given === 'string' ? readText(given) : given;
-  const { descriptor } = typeof source === 'string' ? parseDescriptor(source, isJsonText(source) ? 'json' : 'yaml') : checkDescriptor(source);
+  const { descriptor } =
+    typeof source === 'string'
+      ? parseDescriptor(source, isJsonText(source) ? 'json' : 'yaml')
+      : checkDescriptor(source);
   const findings = handlerFindings(descriptor, abilities);
   if (findings.length > 0) throw findingsError(findings, { code: 'invalid_descriptor' });
   return { descriptor, source };
@@ -35,10 +38,16 @@ function readText(path: string): string {
 function handlerFindings(descriptor: Descriptor, abilities: readonly string[]): FieldError[] {
   const offered = descriptor.capabilities.map((capability) => capability.name);
   const missing = offered.flatMap((name, index) =>
-    abilities.includes(name) ? [] : [{ pointer: `/capabilities/${index}`, message: `has no handler: \`${name}\``, fix: 'add it to handlers' }],
+    abilities.includes(name)
+      ? []
+      : [{ pointer: `/capabilities/${index}`, message: `has no handler: \`${name}\``, fix: 'add it to handlers' }],
   );
   const surplus = abilities
     .filter((name) => !offered.includes(name))
-    .map((name) => ({ pointer: '/capabilities', message: `lacks \`${name}\`, for which there is a handler`, fix: 'add the ability or drop the handler' }));
+    .map((name) => ({
+      pointer: '/capabilities',
+      message: `lacks \`${name}\`, for which there is a handler`,
+      fix: 'add the ability or drop the handler',
+    }));
   return [...missing, ...surplus];
 }

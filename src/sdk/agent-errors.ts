@@ -34,7 +34,11 @@ export type StopReason = 'cancelled' | 'deadline' | 'shutdown';
 export class CallStopped extends Error {
   override readonly name: string;
   constructor(readonly reason: StopReason) {
-    const text = { cancelled: 'The reach was cancelled', deadline: "The attempt's deadline has passed", shutdown: 'The agent is shutting down' };
+    const text = {
+      cancelled: 'The reach was cancelled',
+      deadline: "The attempt's deadline has passed",
+      shutdown: 'The agent is shutting down',
+    };
     super(text[reason]);
     this.name = reason === 'deadline' ? 'TimeoutError' : 'AbortError';
   }
@@ -50,8 +54,10 @@ export function failureOf(caught: unknown, stopped?: StopReason): ReachError {
   if (caught instanceof AgentRejected) return new ReachError('agent_rejected', message, options);
   if (caught instanceof AgentBusy) return new ReachError('agent_busy', message, options);
   if (caught instanceof CallFault) return caught.error;
-  if (stopped === 'deadline') return new ReachError('agent_timeout', 'The agent did not finish within its deadline', options);
-  if (stopped === 'shutdown') return new ReachError('agent_unavailable', 'The agent shut down before it finished; it may have begun', options);
+  if (stopped === 'deadline')
+    return new ReachError('agent_timeout', 'The agent did not finish within its deadline', options);
+  if (stopped === 'shutdown')
+    return new ReachError('agent_unavailable', 'The agent shut down before it finished; it may have begun', options);
   return new ReachError('agent_error', message || 'The agent failed without a message; its log has more', options);
 }
 

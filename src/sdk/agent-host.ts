@@ -1,6 +1,6 @@
 /** How an agent is reached: an HTTP server or a Temporal worker. Both run calls through the same `CallRunner`. */
 export interface AgentHost {
-  /** Ends the taking of new calls and resolves when those in hand are over, at the latest some seconds after `graceMs`. */
+  /** Ends the taking of new calls (the runner says `draining` by then) and resolves when those in hand are over, at the latest some seconds after `graceMs`. */
   drain(graceMs: number): Promise<void>;
   /** Rejects if the host dies by itself; never resolves before `drain`. */
   readonly ended: Promise<void>;

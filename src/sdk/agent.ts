@@ -28,6 +28,7 @@ import { ReachError } from '../protocol/reach-error';
 import { agentTaskQueue } from '../protocol/worker-wire';
 import { loadDescriptor, type AgentDescriptor } from './agent-descriptor';
 import type { AgentHost } from './agent-host';
+import type { MovableWorker } from './movable-worker';
 import type { AgentEvents, AgentLog, AgentOptions, Registration } from './agent-types';
 import { CallRunner } from './call-runner';
 import { HttpHost } from './http-host';
@@ -38,7 +39,16 @@ import { monotonic, settledWithin } from './time';
 import { Transport } from './transport';
 
 export { AgentBusy, AgentFailed, AgentRejected, CallStopped, type StopReason } from './agent-errors';
-export type { AgentContext, AgentEvents, AgentHandler, AgentLog, AgentOptions, HttpHostOptions, Registration, WorkerHostOptions } from './agent-types';
+export type {
+  AgentContext,
+  AgentEvents,
+  AgentHandler,
+  AgentLog,
+  AgentOptions,
+  HttpHostOptions,
+  Registration,
+  WorkerHostOptions,
+} from './agent-types';
 export { ReachError } from '../protocol/reach-error';
 export type { DescriptorDraft } from '../protocol/descriptor';
 export type { Json, JsonObject } from '../protocol/shapes';
@@ -64,9 +74,11 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   readonly #api: RegistrationApi;
   readonly #keeper: LeaseKeeper;
   #host: AgentHost | undefined;
+  #worker: MovableWorker | undefined;
   #hostUrl: string | undefined;
   #workerAt: WorkerAddress | undefined;
   #ending: Promise<void> | undefined;
+  #trouble: string | undefined;
   readonly #onSignal = () => void this.drain();
 
   /** Throws `invalid_descriptor` when the descriptor and the handlers do not fit together. */
@@ -75,11 +87,15 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     this.#loaded = loadDescriptor(options.descriptor, Object.keys(options.handlers));
     const { descriptor } = this.#loaded;
     if (descriptor.endpoint?.protocol !== 'worker' && descriptor.endpoint?.protocol !== 'http') {
-      throw new ReachError('invalid_descriptor', 'A ReachAgent serves `endpoint: {protocol: worker}` or `{protocol: http}`; set one of them');
+      throw new ReachError(
+        'invalid_descriptor',
+        'A ReachAgent serves `endpoint: {protocol: worker}` or `{protocol: http}`; set one of them',
+      );
     }
     this.instanceId = options.instanceId ?? newInstanceId();
     this.#maxConcurrency = options.maxConcurrency ?? descriptor.max_concurrency ?? DEFAULT_MAX_CONCURRENCY;
-    this.#log = options.log ?? pino({ base: { agent: descriptor.name, instance: this.instanceId } }, pino.destination(2));
+    this.#log =
+      options.log ?? pino({ base: { agent: descriptor.name, instance: this.instanceId } }, pino.destination(2));
     this.#runner = new CallRunner({ handlers: options.handlers, maxConcurrency: this.#maxConcurrency, log: this.#log });
     this.#transport = new Transport({ url: options.gateway, apiKey: options.apiKey, maxConnections: 4 });
     this.#api = new RegistrationApi(this.#transport, { name: descriptor.name, instanceId: this.instanceId });
@@ -106,14 +122,16 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
    * refusal, `engine_unavailable` when gateway or Temporal stay out of reach, or the listening error of a taken port.
    */
   async start(): Promise<void> {
-    if (this.#host || this.#ending) throw new ReachError('invalid_request', 'This agent was started already; make a new ReachAgent');
+    if (this.#host || this.#ending)
+      throw new ReachError('invalid_request', 'This agent was started already; make a new ReachAgent');
     try {
       await this.#begin();
     } catch (caught) {
       await this.stop();
       throw caught;
     }
-    if (this.options.handleSignals) for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, this.#onSignal);
+    if (this.options.handleSignals)
+      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, this.#onSignal);
   }
 
   /**
@@ -138,7 +156,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
       this.#hostUrl = host.url;
     }
     await this.#keeper.start(this.options.startTimeoutMs ?? START_TIMEOUT_MS);
-    if (!isHttp) this.#host = await this.#startWorker();
+    if (!isHttp) this.#host = this.#worker = await this.#startWorker();
     this.#keeper.keep();
     this.#host?.ended.then(
       () => this.drain(), // a signal that Temporal's runtime caught
@@ -147,13 +165,25 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   /** Loaded only when needed: agents that speak HTTP start without Temporal's native library. */
-  async #startWorker(): Promise<AgentHost> {
-    const { WorkerHost } = await import('./worker-host');
+  async #startWorker(): Promise<MovableWorker> {
+    const { MovableWorker: Host } = await import('./movable-worker');
     const { name, version, endpoint } = this.#loaded.descriptor;
     const { worker = {}, drainTimeoutMs: graceMs = DRAIN_TIMEOUT_MS } = this.options;
-    const fallback = { address: '127.0.0.1:7233', namespace: 'default', task_queue: agentTaskQueue({ name, version, taskQueue: endpoint?.task_queue }) };
-    const at = this.#workerAt ?? fallback;
-    return WorkerHost.start({ runner: this.#runner, instanceId: this.instanceId, maxConcurrency: this.#maxConcurrency, graceMs, log: this.#log, at, options: worker });
+    const { address = '127.0.0.1:7233', namespace = 'default' } = worker;
+    const at = this.#workerAt ?? {
+      address,
+      namespace,
+      task_queue: agentTaskQueue({ name, version, taskQueue: endpoint?.task_queue }),
+    };
+    return Host.start({
+      runner: this.#runner,
+      instanceId: this.instanceId,
+      maxConcurrency: this.#maxConcurrency,
+      graceMs,
+      log: this.#log,
+      at,
+      options: worker,
+    });
   }
 
   #makeKeeper(): LeaseKeeper {
@@ -166,8 +196,13 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
       lost: (reason: string) => this.#lost(reason),
       superseded: (reason: string) => this.#superseded(reason),
       error: (error: ReachError) => this.#report(error),
+      recovered: () => this.#recovered(),
     };
-    return new LeaseKeeper(api, listener, { clock: monotonic, random: Math.random, intervalMs: this.options.heartbeatIntervalMs });
+    return new LeaseKeeper(api, listener, {
+      clock: monotonic,
+      random: Math.random,
+      intervalMs: this.options.heartbeatIntervalMs,
+    });
   }
 
   async #register(signal: AbortSignal): Promise<KeptLease> {
@@ -190,10 +225,15 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   #registered(lease: KeptLease, again: boolean): void {
+    this.#trouble = undefined;
     this.#log.info({ epoch: lease.epoch, host: this.#hostUrl }, again ? 'registered again' : 'registered');
     if (!again && this.#keeper.leaseTooShort) {
-      this.#log.warn({ ttl_sec: lease.ttlSec }, 'the lease is shorter than ten heartbeats: a few lost ones end it; raise ttlSec or lower heartbeatIntervalMs');
+      this.#log.warn(
+        { ttl_sec: lease.ttlSec },
+        'the lease is shorter than ten heartbeats: a few lost ones end it; raise ttlSec or lower heartbeatIntervalMs',
+      );
     }
+    if (this.#workerAt) void this.#worker?.follow(this.#workerAt, (caught) => this.#report(ReachError.from(caught)));
     this.emit(again ? 're-registered' : 'registered', { epoch: lease.epoch, ttlSec: lease.ttlSec });
   }
 
@@ -215,8 +255,16 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
 
   /** An `error` event that nobody listens to would end the process (node:events); it is logged in any case. */
   #report(error: Error): void {
-    this.#log.warn({ err: error }, error.message);
+    // A gateway that stays away is said once, not every few seconds.
+    const level = error.message === this.#trouble ? 'debug' : 'warn';
+    this.#trouble = error.message;
+    this.#log[level](error instanceof ReachError ? { code: error.code } : { err: error }, error.message);
     if (this.listenerCount('error') > 0) this.emit('error', error);
+  }
+
+  #recovered(): void {
+    this.#trouble = undefined;
+    this.#log.info({}, 'the gateway answers again');
   }
 
   async #end(graceMs: number): Promise<void> {
@@ -243,6 +291,9 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
 }
 
 function newInstanceId(): string {
-  const host = hostname().toLowerCase().replace(/[^a-z0-9-]/g, '-').slice(0, 40);
+  const host = hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9-]/g, '-')
+    .slice(0, 40);
   return `${host}-${process.pid}-${randomBytes(3).toString('hex')}`;
 }

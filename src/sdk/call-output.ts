@@ -7,9 +7,15 @@ import { CallFault } from './agent-errors';
 /** Checks that a call has what every handler relies on; the gateway sends nothing less. Throws `agent_rejected`. */
 export function checkCall(value: unknown): AgentCall {
   const call = value as Partial<AgentCall> | null;
-  const usable = isObject(call) && typeof call.ability === 'string' && isObject(call.payload) && typeof call.reach_id === 'string';
+  const usable =
+    isObject(call) && typeof call.ability === 'string' && isObject(call.payload) && typeof call.reach_id === 'string';
   if (usable) return call as AgentCall;
-  throw new CallFault(new ReachError('agent_rejected', 'This is no call of Agent-Reach: it needs `ability`, `reach_id` and a `payload` object'));
+  throw new CallFault(
+    new ReachError(
+      'agent_rejected',
+      'This is no call of Agent-Reach: it needs `ability`, `reach_id` and a `payload` object',
+    ),
+  );
 }
 
 /**
@@ -19,11 +25,17 @@ export function checkCall(value: unknown): AgentCall {
 export function toOutput(value: unknown, ability: string): JsonObject {
   const fault = (code: 'agent_protocol_error' | 'agent_response_too_large', text: string) =>
     new CallFault(new ReachError(code, `The handler of \`${ability}\` ${text}`));
-  if (!isObject(value)) throw fault('agent_protocol_error', `must return a JSON object, it returned ${describe(value)}`);
+  if (!isObject(value))
+    throw fault('agent_protocol_error', `must return a JSON object, it returned ${describe(value)}`);
   const text = stringify(value, (problem) => fault('agent_protocol_error', problem));
-  if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES) throw fault('agent_response_too_large', `answered more than ${MAX_PAYLOAD_BYTES} bytes; answer with a reference`);
+  if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES)
+    throw fault('agent_response_too_large', `answered more than ${MAX_PAYLOAD_BYTES} bytes; answer with a reference`);
   try {
-    return parseJsonStrict(text, { errorCode: 'agent_protocol_error', ownCodes: false, what: `the answer of \`${ability}\`` }) as JsonObject;
+    return parseJsonStrict(text, {
+      errorCode: 'agent_protocol_error',
+      ownCodes: false,
+      what: `the answer of \`${ability}\``,
+    }) as JsonObject;
   } catch (caught) {
     throw new CallFault(ReachError.from(caught));
   }
@@ -42,4 +54,5 @@ function stringify(value: object, fault: (problem: string) => Error): string {
 
 const describe = (value: unknown) => (Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value);
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

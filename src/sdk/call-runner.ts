@@ -75,8 +75,14 @@ export class CallRunner {
   start(value: unknown, origin: CallOrigin): RunningCall {
     const call = this.#check(value);
     const handler = this.#handlerOf(call.ability);
-    const budget = new Budget(Math.min(call.deadline_ms ?? NO_DEADLINE_MS, origin.limitMs ?? Infinity), this.options.clock ?? monotonic);
-    const timer = timedSignal(budget.remainingMs, () => new CallStopped('deadline'), [origin.signal, this.#shutdown.signal]);
+    const budget = new Budget(
+      Math.min(call.deadline_ms ?? NO_DEADLINE_MS, origin.limitMs ?? Infinity),
+      this.options.clock ?? monotonic,
+    );
+    const timer = timedSignal(budget.remainingMs, () => new CallStopped('deadline'), [
+      origin.signal,
+      this.#shutdown.signal,
+    ]);
     const context = this.#contextOf(call, { budget, signal: timer.signal, traceparent: origin.traceparent });
     this.#inFlight += 1;
     const answer = this.#work(handler, call, context).finally(() => {
@@ -109,7 +115,10 @@ export class CallRunner {
   #handlerOf(ability: string): AgentHandler {
     const handler = Object.hasOwn(this.options.handlers, ability) ? this.options.handlers[ability] : undefined;
     if (handler) return handler;
-    throw new ReachError('agent_rejected', `This agent has no ability \`${ability}\`; it was registered with another descriptor`);
+    throw new ReachError(
+      'agent_rejected',
+      `This agent has no ability \`${ability}\`; it was registered with another descriptor`,
+    );
   }
 
   #contextOf(call: AgentCall, run: { budget: Budget; signal: AbortSignal; traceparent: string }): AgentContext {
@@ -137,10 +146,14 @@ export class CallRunner {
 }
 
 /** What the handler said on purpose, and a cancellation, are no news; anything else is kept with its stack. */
-function logFailure(log: AgentLog, failure: { caught: unknown; error: ReachError; stopped: StopReason | undefined }): void {
+function logFailure(
+  log: AgentLog,
+  failure: { caught: unknown; error: ReachError; stopped: StopReason | undefined },
+): void {
   const { caught, error, stopped } = failure;
   if (stopped === 'cancelled') return log.info({}, 'the reach was cancelled');
-  if (caught instanceof AgentRejected || caught instanceof AgentBusy) return log.info({ code: error.code }, error.message);
+  if (caught instanceof AgentRejected || caught instanceof AgentBusy)
+    return log.info({ code: error.code }, error.message);
   log.warn({ code: error.code, err: caught }, 'the attempt failed');
 }
 

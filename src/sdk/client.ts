@@ -25,7 +25,18 @@ import type { JsonObject, Receipt, ReachStatus, Trace } from '../protocol/shapes
 import { pollUntilEnd, resultOf } from './long-poll';
 import { Budget, monotonic, type Clock } from './time';
 import { Transport, type TransportCall, type TransportOptions } from './transport';
-import type { AbilityHit, AbilityView, AgentView, Cancelling, Page, ReachResult, ReachSummary, ReachView, RegistrationView, RouteExplanation } from './wire-types';
+import type {
+  AbilityHit,
+  AbilityView,
+  AgentView,
+  Cancelling,
+  Page,
+  ReachResult,
+  ReachSummary,
+  ReachView,
+  RegistrationView,
+  RouteExplanation,
+} from './wire-types';
 
 export { ReachError, type FieldError, type Problem } from '../protocol/reach-error';
 export { isTransient, isRetryableByCaller, type ErrorCode } from '../protocol/error-codes';
@@ -104,7 +115,11 @@ export class AgentReachClient {
    * const result = await reach.invokeAbility('intent_classify', { text: '我要退款' }, { timeoutMs: 30_000, idempotency_key: 'ticket-42' });
    * ```
    */
-  invokeAbility<T = JsonObject>(ability: string, payload: JsonObject, options: InvokeOptions = {}): Promise<ReachResult<T>> {
+  invokeAbility<T = JsonObject>(
+    ability: string,
+    payload: JsonObject,
+    options: InvokeOptions = {},
+  ): Promise<ReachResult<T>> {
     const { timeoutMs, signal, onReceipt, cancelOnAbort, ...rest } = options;
     return this.invoke<T>({ ...rest, ability, payload }, { timeoutMs, signal, onReceipt, cancelOnAbort });
   }
@@ -122,7 +137,12 @@ export class AgentReachClient {
     const envelope = { ...draft, message_id: draft.message_id ?? uuidv7(), timeout_ms: timeoutMs };
     const budget = new Budget(timeoutMs + VERDICT_GRACE_MS, this.#clock);
     const waitSec = Math.max(1, Math.min(POST_WAIT_SEC, Math.ceil(timeoutMs / 1000)));
-    const first = await this.#post<ReachResult<T> | Receipt>(envelope, { prefer: `wait=${waitSec}`, waitSec, budget, signal: options.signal });
+    const first = await this.#post<ReachResult<T> | Receipt>(envelope, {
+      prefer: `wait=${waitSec}`,
+      waitSec,
+      budget,
+      signal: options.signal,
+    });
     if (first.status === 'completed') return first;
     options.onReceipt?.(first);
     return this.#await<T>(first.reach_id, budget, options);
@@ -202,7 +222,13 @@ export class AgentReachClient {
   async searchAbilities(query: string, options: RequestOptions & { limit?: number } = {}): Promise<AbilityHit[]> {
     const { limit, ...rest } = options;
     const body = { query, ...(limit !== undefined && { limit }) };
-    const found = await this.#call<{ results: AbilityHit[] }>({ method: 'POST', path: '/v1/abilities:search', body, retry: 'always', ...rest });
+    const found = await this.#call<{ results: AbilityHit[] }>({
+      method: 'POST',
+      path: '/v1/abilities:search',
+      body,
+      retry: 'always',
+      ...rest,
+    });
     return found.results;
   }
 
@@ -244,7 +270,10 @@ export class AgentReachClient {
     return this.#get(`/v1/reaches/${encode(reachId)}`, { query, attemptTimeoutMs, ...limits });
   }
 
-  async #post<T>(envelope: EnvelopeDraft, how: { prefer: string; waitSec: number; budget: Budget; signal?: AbortSignal }): Promise<T> {
+  async #post<T>(
+    envelope: EnvelopeDraft,
+    how: { prefer: string; waitSec: number; budget: Budget; signal?: AbortSignal },
+  ): Promise<T> {
     return this.#call<T>({
       method: 'POST',
       path: '/v1/reaches',
@@ -269,6 +298,7 @@ export class AgentReachClient {
 
 /** A path segment; an empty one would ask for the whole list instead. */
 function encode(name: string): string {
-  if (name === '') throw new ReachError('invalid_request', 'An empty id or name names nothing; pass the one you were given');
+  if (name === '')
+    throw new ReachError('invalid_request', 'An empty id or name names nothing; pass the one you were given');
   return encodeURIComponent(name);
 }

@@ -4,7 +4,11 @@ import { HeartbeatSchedule } from './heartbeat-schedule';
 /** A schedule with a clock that the test moves. */
 function scheduleAt(options: { ttlSec?: number; intervalMs?: number; random?: () => number } = {}) {
   const time = { ms: 1_000 };
-  const schedule = new HeartbeatSchedule({ clock: () => time.ms, random: options.random ?? (() => 0.5), intervalMs: options.intervalMs });
+  const schedule = new HeartbeatSchedule({
+    clock: () => time.ms,
+    random: options.random ?? (() => 0.5),
+    intervalMs: options.intervalMs,
+  });
   schedule.leased(options.ttlSec ?? 30, time.ms);
   return { schedule, time };
 }
@@ -97,20 +101,26 @@ describe('HeartbeatSchedule', () => {
 
   it('beats at least three times in any lease, always within it, whatever happens', () => {
     const events = fc.array(fc.constantFrom('ok', 'fail'), { maxLength: 60 });
-    const property = fc.property(fc.integer({ min: 2, max: 3_600 }), fc.integer({ min: 50, max: 10_000 }), fc.double({ min: 0, max: 0.999, noNaN: true }), events, (ttlSec, intervalMs, x, outcomes) => {
-      const { schedule, time } = scheduleAt({ ttlSec, intervalMs, random: () => x });
-      for (const outcome of outcomes) {
-        const delay = schedule.nextDelayMs();
-        expect(delay).toBeGreaterThan(0);
-        expect(delay).toBeLessThanOrEqual(Math.min(intervalMs, (ttlSec * 1000) / 3) * 1.1 + 1e-6);
-        time.ms += delay;
-        const beat = schedule.beat();
-        expect(beat.timeoutMs).toBeGreaterThan(0);
-        if (outcome === 'ok') schedule.acknowledged(ttlSec, beat.sentAtMs);
-        else schedule.failed();
-      }
-      if (outcomes.every((outcome) => outcome === 'ok')) expect(schedule.expired).toBe(false);
-    });
+    const property = fc.property(
+      fc.integer({ min: 2, max: 3_600 }),
+      fc.integer({ min: 50, max: 10_000 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      events,
+      (ttlSec, intervalMs, x, outcomes) => {
+        const { schedule, time } = scheduleAt({ ttlSec, intervalMs, random: () => x });
+        for (const outcome of outcomes) {
+          const delay = schedule.nextDelayMs();
+          expect(delay).toBeGreaterThan(0);
+          expect(delay).toBeLessThanOrEqual(Math.min(intervalMs, (ttlSec * 1000) / 3) * 1.1 + 1e-6);
+          time.ms += delay;
+          const beat = schedule.beat();
+          expect(beat.timeoutMs).toBeGreaterThan(0);
+          if (outcome === 'ok') schedule.acknowledged(ttlSec, beat.sentAtMs);
+          else schedule.failed();
+        }
+        if (outcomes.every((outcome) => outcome === 'ok')) expect(schedule.expired).toBe(false);
+      },
+    );
     fc.assert(property);
   });
 

@@ -66,6 +66,11 @@ export class HeartbeatSchedule {
     this.#failures += 1;
   }
 
+  /** True when the last heartbeat failed. */
+  get troubled(): boolean {
+    return this.#failures > 0;
+  }
+
   /** What is surely left of the lease, ms; never negative. */
   get remainingMs(): number {
     return Math.max(0, this.#expiresAtMs - this.options.clock());

@@ -51,7 +51,6 @@ export class HttpHost implements AgentHost {
   }
 
   async drain(graceMs: number): Promise<void> {
-    this.runner.beginDrain();
     this.#server.close();
     this.#server.closeIdleConnections();
     if (!(await settledWithin(this.runner.idle(), graceMs))) {
@@ -66,9 +65,11 @@ export class HttpHost implements AgentHost {
     try {
       const path = (request.url ?? '/').split('?')[0];
       if (path === '/healthz' && request.method === 'GET') return this.#health(response);
-      if (path !== '/' && path !== this.#publicPath()) return refuse(response, 404, 'Only POST / and GET /healthz are served here');
+      if (path !== '/' && path !== this.#publicPath())
+        return refuse(response, 404, 'Only POST / and GET /healthz are served here');
       if (request.method !== 'POST') return refuse(response, 405, 'Calls are POSTed');
-      if (!this.#authorised(request)) return refuse(response, 401, 'The bearer token is missing or wrong; see `auth` in the descriptor');
+      if (!this.#authorised(request))
+        return refuse(response, 401, 'The bearer token is missing or wrong; see `auth` in the descriptor');
       if (this.runner.status !== 'ready') return this.#turnAway(response);
       await this.#call(request, response);
     } catch (caught) {
@@ -88,7 +89,9 @@ export class HttpHost implements AgentHost {
   #turnAway(response: ServerResponse): void {
     const draining = this.runner.status === 'draining';
     if (draining) response.setHeader('connection', 'close');
-    const text = draining ? 'The agent is draining; another instance takes this' : 'All of max_concurrency is in use; the call was not begun';
+    const text = draining
+      ? 'The agent is draining; another instance takes this'
+      : 'All of max_concurrency is in use; the call was not begun';
     sendError(response, new ReachError('agent_busy', text, { retryAfterMs: 1_000 }));
   }
 
@@ -114,7 +117,10 @@ async function answerInTime({ answer, signal }: RunningCall): Promise<JsonObject
   let onAbort: () => void = () => undefined;
   const late = new Promise<never>((_, reject) => {
     onAbort = () => {
-      const error = new ReachError('agent_timeout', 'The agent did not finish within its deadline; its handler ignores ctx.signal');
+      const error = new ReachError(
+        'agent_timeout',
+        'The agent did not finish within its deadline; its handler ignores ctx.signal',
+      );
       if (stopReason(signal) === 'deadline') setImmediate(() => reject(error)); // a handler that listens is heard first
     };
     signal.addEventListener('abort', onAbort, { once: true });

@@ -28,7 +28,8 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
-  const tooLarge = () => new ReachError('payload_too_large', `The body is larger than ${MAX_PAYLOAD_BYTES} bytes; send a reference`);
+  const tooLarge = () =>
+    new ReachError('payload_too_large', `The body is larger than ${MAX_PAYLOAD_BYTES} bytes; send a reference`);
   if (Number(request.headers['content-length'] ?? 0) > MAX_PAYLOAD_BYTES) throw tooLarge();
   const parts: Buffer[] = [];
   let size = 0;
@@ -53,7 +54,8 @@ export function sendError(response: ServerResponse, error: ReachError): void {
   if (status === 413 && !response.headersSent) response.setHeader('connection', 'close'); // the rest of the body is not read
   const { retryAfterMs } = error.options;
   const { detail, ...problem } = error.toProblem();
-  if (retryAfterMs !== undefined && !response.headersSent) response.setHeader('retry-after', Math.ceil(retryAfterMs / 1000));
+  if (retryAfterMs !== undefined && !response.headersSent)
+    response.setHeader('retry-after', Math.ceil(retryAfterMs / 1000));
   // The detail comes first: dead letters quote the beginning of an answer.
   send(response, status, { detail, ...problem, status }, 'application/problem+json');
 }

@@ -24,6 +24,8 @@ export interface LeaseListener {
   lost(reason: string): void;
   superseded(reason: string): void;
   error(error: ReachError): void;
+  /** A heartbeat got through after some that did not. */
+  recovered(): void;
 }
 
 /** Pause between registrations that fail, ms: doubles, with jitter, so that a herd spreads out. */
@@ -106,6 +108,7 @@ export class LeaseKeeper {
     const epoch = this.#lease?.epoch ?? '';
     try {
       const remainingSec = await this.api.beat(epoch, beat, this.#stop.signal);
+      if (this.#schedule.troubled) this.listener.recovered();
       this.#schedule.acknowledged(remainingSec, beat.sentAtMs);
       this.#watchExpiry();
       if (this.#state === 'lost') this.#registered(true);
@@ -175,7 +178,10 @@ export class LeaseKeeper {
   /** Says `lost` at the moment the lease must have run out, whatever a hanging request is waiting for. */
   #watchExpiry(): void {
     clearTimeout(this.#expiry);
-    this.#expiry = setTimeout(() => this.#lost('no heartbeat got through before the lease ran out'), this.#schedule.remainingMs);
+    this.#expiry = setTimeout(
+      () => this.#lost('no heartbeat got through before the lease ran out'),
+      this.#schedule.remainingMs,
+    );
   }
 }
 

@@ -29,10 +29,12 @@ export interface PollOptions {
 export async function pollUntilEnd({ poll, budget, signal }: PollOptions): Promise<ReachView | null> {
   while (budget.remainingMs > 0) {
     const before = budget.remainingMs;
-    const view = await poll(Math.max(1, Math.min(POLL_SEC, Math.ceil(before / 1000))), before).catch((caught: unknown) => {
-      if (endedWithBudget(caught, budget)) return null;
-      throw caught;
-    });
+    const view = await poll(Math.max(1, Math.min(POLL_SEC, Math.ceil(before / 1000))), before).catch(
+      (caught: unknown) => {
+        if (endedWithBudget(caught, budget)) return null;
+        throw caught;
+      },
+    );
     if (view === null || isTerminal(view.status)) return view;
     if (before - budget.remainingMs < HELD_MS) await sleep(Math.min(PAUSE_MS, budget.remainingMs), signal);
   }

@@ -28,7 +28,8 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
  */
 export function errorOf(answer: ErrorAnswer): ReachError {
   const problem = parseProblem(answer.text);
-  if (problem) return ReachError.fromProblem({ ...problem, retry_after_ms: problem.retry_after_ms ?? answer.retryAfterMs });
+  if (problem)
+    return ReachError.fromProblem({ ...problem, retry_after_ms: problem.retry_after_ms ?? answer.retryAfterMs });
   const code = CODE_OF_STATUS[answer.status] ?? (answer.status >= 500 ? 'engine_unavailable' : 'invalid_request');
   const message = `${answer.origin} answered ${answer.status} without a problem document; check that this is the URL of an Agent-Reach gateway`;
   return new ReachError(code, message, { retryAfterMs: answer.retryAfterMs });

@@ -49,26 +49,56 @@ export class RegistrationApi {
   ) {}
 
   /** Registers the descriptor; the same content again changes nothing. */
-  async putDescriptor(source: string | DescriptorDraft, options: { replace: boolean; signal: AbortSignal }): Promise<void> {
+  async putDescriptor(
+    source: string | DescriptorDraft,
+    options: { replace: boolean; signal: AbortSignal },
+  ): Promise<void> {
     const query = { replace: options.replace || undefined };
-    await this.transport.request({ method: 'POST', path: '/v1/agents', query, body: source, signal: options.signal, timeoutMs: REGISTER_TIMEOUT_MS, retry: 'never' });
+    await this.transport.request({
+      method: 'POST',
+      path: '/v1/agents',
+      query,
+      body: source,
+      signal: options.signal,
+      timeoutMs: REGISTER_TIMEOUT_MS,
+      retry: 'never',
+    });
   }
 
   /** Registers the instance anew: a new lease and a greater epoch. */
   async putInstance(body: InstanceRegistration, signal: AbortSignal): Promise<LeaseAnswer> {
-    const answer = await this.transport.request<LeaseAnswer>({ method: 'PUT', path: this.#path(), body, signal, timeoutMs: REGISTER_TIMEOUT_MS, retry: 'never' });
+    const answer = await this.transport.request<LeaseAnswer>({
+      method: 'PUT',
+      path: this.#path(),
+      body,
+      signal,
+      timeoutMs: REGISTER_TIMEOUT_MS,
+      retry: 'never',
+    });
     return answer.body;
   }
 
   /** Sends one heartbeat; what is left of the lease, s. Throws `lease_expired`, `not_found` or `stale_epoch`. */
   async heartbeat(body: HeartbeatBody, limits: { timeoutMs: number; signal: AbortSignal }): Promise<number> {
-    const answer = await this.transport.request<{ remaining_sec: number }>({ method: 'POST', path: `${this.#path()}/heartbeat`, body, ...limits, retry: 'never' });
+    const answer = await this.transport.request<{ remaining_sec: number }>({
+      method: 'POST',
+      path: `${this.#path()}/heartbeat`,
+      body,
+      ...limits,
+      retry: 'never',
+    });
     return answer.body.remaining_sec;
   }
 
   /** Takes the instance out of the registry, if `epoch` is still the current one. */
   async deleteInstance(epoch: string): Promise<void> {
-    await this.transport.request({ method: 'DELETE', path: this.#path(), query: { epoch }, timeoutMs: DEREGISTER_TIMEOUT_MS, retry: 'unsent' });
+    await this.transport.request({
+      method: 'DELETE',
+      path: this.#path(),
+      query: { epoch },
+      timeoutMs: DEREGISTER_TIMEOUT_MS,
+      retry: 'unsent',
+    });
   }
 
   #path(): string {

@@ -40,19 +40,25 @@ describe('what may be repeated', () => {
   });
 
   it('says so when an answer did not come in time', () => {
-    expect(networkFailure(new AttemptTimeout(1500), 'http://gateway').error.message).toContain('did not answer within 1500 ms');
+    expect(networkFailure(new AttemptTimeout(1500), 'http://gateway').error.message).toContain(
+      'did not answer within 1500 ms',
+    );
   });
 });
 
 describe('pauseMs', () => {
   it('doubles from 100 ms to 2 s with ±50 % jitter', () => {
     expect([1, 2, 3, 4, 5, 6].map((n) => pauseMs(n, undefined, () => 0.5))).toEqual([100, 200, 400, 800, 1600, 2000]);
-    const property = fc.property(fc.integer({ min: 1, max: 10_000 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (n, x) => {
-      const ideal = Math.min(2000, 100 * 2 ** Math.min(n - 1, 16));
-      const pause = pauseMs(n, undefined, () => x);
-      expect(pause).toBeGreaterThanOrEqual(ideal / 2);
-      expect(pause).toBeLessThanOrEqual(ideal * 1.5);
-    });
+    const property = fc.property(
+      fc.integer({ min: 1, max: 10_000 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      (n, x) => {
+        const ideal = Math.min(2000, 100 * 2 ** Math.min(n - 1, 16));
+        const pause = pauseMs(n, undefined, () => x);
+        expect(pause).toBeGreaterThanOrEqual(ideal / 2);
+        expect(pause).toBeLessThanOrEqual(ideal * 1.5);
+      },
+    );
     fc.assert(property);
   });
 

@@ -6,9 +6,23 @@ const BASE_MS = 100;
 const CAP_MS = 2_000;
 
 /** Failures before a connection existed: the gateway cannot have seen the request. */
-const NOT_SENT = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT']);
+const NOT_SENT = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  'ENOTFOUND',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
 /** Failures on a connection: the gateway may have seen the request. */
-const UNCLEAR = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+const UNCLEAR = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
 
 /** When a lost request may be repeated: `always` for what is idempotent, `unsent` when it surely did not arrive. */
 export type RetryRule = 'always' | 'unsent' | 'never';
@@ -45,7 +59,11 @@ export function networkFailure(caught: unknown, origin: string): Failure {
   const what = caught instanceof AttemptTimeout ? caught.message : `cannot be reached (${code})`;
   const message = `The gateway at ${origin} ${what}; start it with \`agent-reach dev\`, or check the URL`;
   const error = new ReachError('engine_unavailable', message, { cause: caught, extra: { details: { network: code } } });
-  return { error, maybeActed: !NOT_SENT.has(code), passing: code !== 'ENOTFOUND' && (NOT_SENT.has(code) || UNCLEAR.has(code)) };
+  return {
+    error,
+    maybeActed: !NOT_SENT.has(code),
+    passing: code !== 'ENOTFOUND' && (NOT_SENT.has(code) || UNCLEAR.has(code)),
+  };
 }
 
 /**

@@ -45,7 +45,11 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** A signal that follows `outers` and also aborts with `reason()` after `ms`. Call `clear` when done: nothing is left behind. */
-export function timedSignal(ms: number, reason: () => Error, outers: (AbortSignal | undefined)[]): { signal: AbortSignal; clear(): void } {
+export function timedSignal(
+  ms: number,
+  reason: () => Error,
+  outers: (AbortSignal | undefined)[],
+): { signal: AbortSignal; clear(): void } {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(reason()), Math.min(ms, MAX_TIMER_MS));
   const follow = (event: Event) => controller.abort((event.target as AbortSignal).reason);
@@ -65,7 +69,12 @@ export function timedSignal(ms: number, reason: () => Error, outers: (AbortSigna
 /** True when `work` settles within `ms`; leaves no timer behind, and `work` running. Its rejection counts as settled. */
 export async function settledWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), Math.min(ms, MAX_TIMER_MS))));
-  const done = work.then(() => true, () => true);
+  const late = new Promise<boolean>(
+    (resolve) => (timer = setTimeout(() => resolve(false), Math.min(ms, MAX_TIMER_MS))),
+  );
+  const done = work.then(
+    () => true,
+    () => true,
+  );
   return Promise.race([done, late]).finally(() => clearTimeout(timer));
 }

@@ -3,7 +3,15 @@ import { parseRetryAfterMs } from '../policy/retry';
 import { ReachError } from '../protocol/reach-error';
 import { isJsonText } from './json-text';
 import { errorOf } from './problem';
-import { answerFailure, AttemptTimeout, mayRepeat, networkFailure, pauseMs, type Failure, type RetryRule } from './retry';
+import {
+  answerFailure,
+  AttemptTimeout,
+  mayRepeat,
+  networkFailure,
+  pauseMs,
+  type Failure,
+  type RetryRule,
+} from './retry';
 import { Budget, monotonic, sleep, timedSignal, type Clock } from './time';
 
 /** How to reach a gateway. */
@@ -60,7 +68,10 @@ export class Transport {
     const url = parseUrl(options.url);
     this.origin = url.origin;
     this.#base = url.origin + url.pathname.replace(/\/+$/, '');
-    this.#dispatcher = new Agent({ connections: options.maxConnections ?? 256, connect: { timeout: CONNECT_TIMEOUT_MS } });
+    this.#dispatcher = new Agent({
+      connections: options.maxConnections ?? 256,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+    });
     this.#clock = options.clock ?? monotonic;
     this.#random = options.random ?? Math.random;
   }
@@ -105,8 +116,10 @@ export class Transport {
   async #read<T>(answer: Dispatcher.ResponseData): Promise<TransportAnswer<T> | Failure> {
     const text = await answer.body.text();
     const retryAfter = answer.headers['retry-after'];
-    const retryAfterMs = typeof retryAfter === 'string' ? parseRetryAfterMs(retryAfter, new Date().getTime()) : undefined;
-    if (answer.statusCode >= 300) return answerFailure(errorOf({ status: answer.statusCode, text, retryAfterMs, origin: this.origin }));
+    const retryAfterMs =
+      typeof retryAfter === 'string' ? parseRetryAfterMs(retryAfter, new Date().getTime()) : undefined;
+    if (answer.statusCode >= 300)
+      return answerFailure(errorOf({ status: answer.statusCode, text, retryAfterMs, origin: this.origin }));
     try {
       return { status: answer.statusCode, body: (text === '' ? undefined : JSON.parse(text)) as T };
     } catch {
@@ -116,12 +129,16 @@ export class Transport {
 
   #urlOf(call: TransportCall): string {
     const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(call.query ?? {})) if (value !== undefined) query.set(name, String(value));
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) query.set(name, String(value));
     const search = query.toString();
     return this.#base + call.path + (search && `?${search}`);
   }
 
-  #requestOf(call: TransportCall, signal: AbortSignal): Omit<Dispatcher.RequestOptions, 'path' | 'origin'> & { dispatcher: Agent } {
+  #requestOf(
+    call: TransportCall,
+    signal: AbortSignal,
+  ): Omit<Dispatcher.RequestOptions, 'path' | 'origin'> & { dispatcher: Agent } {
     const { body } = call;
     return {
       dispatcher: this.#dispatcher,
@@ -132,7 +149,9 @@ export class Transport {
       headers: {
         accept: 'application/json, application/problem+json',
         ...(this.options.apiKey !== undefined && { authorization: `Bearer ${this.options.apiKey}` }),
-        ...(body !== undefined && { 'content-type': typeof body === 'string' && !isJsonText(body) ? 'application/yaml' : 'application/json' }),
+        ...(body !== undefined && {
+          'content-type': typeof body === 'string' && !isJsonText(body) ? 'application/yaml' : 'application/json',
+        }),
         ...call.headers,
       },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -143,5 +162,8 @@ export class Transport {
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new ReachError('invalid_request', `\`${text}\` is not the URL of a gateway; write it like http://127.0.0.1:8080`);
+  throw new ReachError(
+    'invalid_request',
+    `\`${text}\` is not the URL of a gateway; write it like http://127.0.0.1:8080`,
+  );
 }

@@ -35,7 +35,6 @@ export class WorkerHost implements AgentHost {
   readonly ended: Promise<void>;
 
   private constructor(
-    private readonly runner: CallRunner,
     private readonly worker: Worker,
     private readonly connection: NativeConnection,
   ) {
@@ -60,7 +59,7 @@ export class WorkerHost implements AgentHost {
         shutdownGraceTime: parts.graceMs,
         shutdownForceTime: parts.graceMs + FORCE_AFTER_MS,
       });
-      return new WorkerHost(runner, worker, connection);
+      return new WorkerHost(worker, connection);
     } catch (caught) {
       await connection.close();
       throw caught;
@@ -68,7 +67,6 @@ export class WorkerHost implements AgentHost {
   }
 
   async drain(): Promise<void> {
-    this.runner.beginDrain();
     // A signal may have stopped it already: Temporal's runtime listens to SIGTERM and SIGINT by itself.
     if (this.worker.getState() === 'RUNNING') this.worker.shutdown();
     await this.ended.catch(() => undefined);
@@ -96,7 +94,11 @@ async function connect(address: string, options: WorkerHostOptions): Promise<Nat
   try {
     return await NativeConnection.connect({ address, tls: options.tls, apiKey: options.apiKey });
   } catch (cause) {
-    throw new ReachError('engine_unavailable', `Temporal cannot be reached at ${address}; set worker.address if the agent sees it elsewhere`, { cause });
+    throw new ReachError(
+      'engine_unavailable',
+      `Temporal cannot be reached at ${address}; set worker.address if the agent sees it elsewhere`,
+      { cause },
+    );
   }
 }
 
@@ -154,7 +156,9 @@ function toFailure(error: ReachError, detail: WorkerFailureDetail): ApplicationF
     message: error.message,
     type: error.code,
     nonRetryable: !isTransient(error.code),
-    details: [{ ...detail, ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }) } satisfies WorkerFailureDetail],
+    details: [
+      { ...detail, ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }) } satisfies WorkerFailureDetail,
+    ],
     ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
   });
   failure.stack = undefined; // the agent's files are nobody's business

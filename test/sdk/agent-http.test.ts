@@ -1,6 +1,14 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { AgentBusy, AgentFailed, AgentRejected, ReachAgent, type AgentContext, type AgentHandler, type AgentOptions } from '../../src/sdk/agent';
+import {
+  AgentBusy,
+  AgentFailed,
+  AgentRejected,
+  ReachAgent,
+  type AgentContext,
+  type AgentHandler,
+  type AgentOptions,
+} from '../../src/sdk/agent';
 import type { JsonObject } from '../../src/protocol/shapes';
 import { call, echoDescriptor, quietLog, startRegistry } from './scripted-registry';
 import type { ScriptedGateway } from './scripted-gateway';
@@ -12,7 +20,13 @@ let log: ReturnType<typeof quietLog>;
 async function serve(handler: AgentHandler, options: Partial<AgentOptions> = {}) {
   ({ gateway } = await startRegistry());
   log = quietLog();
-  agent = new ReachAgent({ descriptor: echoDescriptor('http'), gateway: gateway.url, handlers: { echo: handler }, log, ...options });
+  agent = new ReachAgent({
+    descriptor: echoDescriptor('http'),
+    gateway: gateway.url,
+    handlers: { echo: handler },
+    log,
+    ...options,
+  });
   await agent.start();
 }
 
@@ -21,7 +35,10 @@ afterEach(async () => {
   await gateway?.close();
 });
 
-async function post(body: unknown, headers: Record<string, string> = {}): Promise<{ status: number; body: JsonObject; headers: Headers }> {
+async function post(
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: JsonObject; headers: Headers }> {
   const response = await fetch(agent.url ?? '', {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -56,13 +73,31 @@ describe('calls', () => {
     expect(body.text).toBe('你好');
     expect(Number(body.left)).toBeGreaterThan(4_000);
     expect(Number(body.left)).toBeLessThanOrEqual(5_000);
-    expect(seen[0]).toMatchObject({ reachId: 'r-1', messageId: 'm-1', ability: 'echo', attempt: 2, idempotencyKey: 'k-1', sourceAgent: 'tester', group: 'default', bypass: true, traceparent: '00-aa-bb-01', contextId: null });
+    expect(seen[0]).toMatchObject({
+      reachId: 'r-1',
+      messageId: 'm-1',
+      ability: 'echo',
+      attempt: 2,
+      idempotencyKey: 'k-1',
+      sourceAgent: 'tester',
+      group: 'default',
+      bypass: true,
+      traceparent: '00-aa-bb-01',
+      contextId: null,
+    });
   });
 
   it.each([
     ['a refusal', () => new AgentRejected('no such ticket'), 422, 'agent_rejected', 'no such ticket', null],
     ['a crash', () => new TypeError('x is undefined'), 500, 'agent_error', 'x is undefined', null],
-    ['a failure with advice', () => new AgentFailed('model restarts', 1_500), 500, 'agent_error', 'model restarts', '2'],
+    [
+      'a failure with advice',
+      () => new AgentFailed('model restarts', 1_500),
+      500,
+      'agent_error',
+      'model restarts',
+      '2',
+    ],
     ['too much to do', () => new AgentBusy('queue is full', 3_000), 429, 'agent_busy', 'queue is full', '3'],
     ['a thrown string', () => 'oops', 500, 'agent_error', 'oops', null],
   ])('answers %s with the right status and no stack', async (_, error, status, code, detail, retryAfter) => {
@@ -81,7 +116,17 @@ describe('calls', () => {
     ['an array', [1]],
     ['nothing', undefined],
     ['a number that JSON lacks', { score: Number.NaN }],
-    ['a loop', Object.assign({}, { get self() { return this; } })],
+    [
+      'a loop',
+      Object.assign(
+        {},
+        {
+          get self() {
+            return this;
+          },
+        },
+      ),
+    ],
     ['a bigint', { n: 1n }],
   ])('never passes on %s as an answer', async (_, value) => {
     await serve(() => value as never);

@@ -2,8 +2,21 @@ import { AgentReachClient, ReachError, type ReachResult } from '../../src/sdk/cl
 import { problem, ScriptedGateway, type Script } from './scripted-gateway';
 
 const RESULT = {
-  reach_id: 'r-1', message_id: 'm-1', status: 'completed', agent_name: 'echo', agent_version: '1.0.0', instance: 'i-1', route_reason: 'the only one',
-  confidence: 1, output: { text: 'hi' }, degraded: false, attempts: 1, duration_ms: 5, replayed: false, decision_id: 'd-1', trace_id: 't-1',
+  reach_id: 'r-1',
+  message_id: 'm-1',
+  status: 'completed',
+  agent_name: 'echo',
+  agent_version: '1.0.0',
+  instance: 'i-1',
+  route_reason: 'the only one',
+  confidence: 1,
+  output: { text: 'hi' },
+  degraded: false,
+  attempts: 1,
+  duration_ms: 5,
+  replayed: false,
+  decision_id: 'd-1',
+  trace_id: 't-1',
 };
 const RECEIPT = { reach_id: 'r-1', message_id: 'm-1', status: 'running', stage: 'routed', agent_name: 'echo' };
 const DONE = { status: 200, body: RESULT };
@@ -24,7 +37,10 @@ afterEach(async () => {
 
 /** The ReachError that `work` ends with. */
 async function failure(work: Promise<unknown>): Promise<ReachError> {
-  const caught = await work.then(() => undefined, (error: unknown) => error);
+  const caught = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
   expect(caught).toBeInstanceOf(ReachError);
   return caught as ReachError;
 }
@@ -34,13 +50,28 @@ const messageIds = () => gateway.requests('POST', /reaches$/).map((seen) => seen
 describe('invokeAbility', () => {
   it('posts one envelope with what the caller said, and returns a result that is ready at once', async () => {
     await start(() => DONE, { apiKey: 'k' });
-    const result: ReachResult<{ text: string }> = await client.invokeAbility('echo', { text: 'hi' }, { timeoutMs: 700, idempotency_key: 'ticket-1', group: 'beta' });
+    const result: ReachResult<{ text: string }> = await client.invokeAbility(
+      'echo',
+      { text: 'hi' },
+      { timeoutMs: 700, idempotency_key: 'ticket-1', group: 'beta' },
+    );
     expect(result.output.text).toBe('hi');
     expect(result.agent_name).toBe('echo');
     const [post, ...more] = gateway.seen;
     expect(more).toEqual([]);
-    expect(post?.headers).toMatchObject({ prefer: 'wait=1', authorization: 'Bearer k', 'content-type': 'application/json' });
-    expect(post?.json).toEqual({ ability: 'echo', payload: { text: 'hi' }, timeout_ms: 700, idempotency_key: 'ticket-1', group: 'beta', message_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/) });
+    expect(post?.headers).toMatchObject({
+      prefer: 'wait=1',
+      authorization: 'Bearer k',
+      'content-type': 'application/json',
+    });
+    expect(post?.json).toEqual({
+      ability: 'echo',
+      payload: { text: 'hi' },
+      timeout_ms: 700,
+      idempotency_key: 'ticket-1',
+      group: 'beta',
+      message_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+    });
   });
 
   it('long-polls by reach id after the receipt until the end', async () => {
@@ -48,7 +79,9 @@ describe('invokeAbility', () => {
       if (seen.method === 'POST') return { status: 202, body: RECEIPT };
       return nth < 3 ? { status: 200, body: { ...RECEIPT } } : DONE;
     });
-    await expect(client.invokeAbility('echo', {}, { timeoutMs: 30_000 })).resolves.toMatchObject({ output: { text: 'hi' } });
+    await expect(client.invokeAbility('echo', {}, { timeoutMs: 30_000 })).resolves.toMatchObject({
+      output: { text: 'hi' },
+    });
     const polls = gateway.requests('GET', /^\/v1\/reaches\/r-1$/);
     expect(polls).toHaveLength(3);
     expect(Number(polls[0]?.query.get('wait'))).toBe(20);
@@ -67,7 +100,10 @@ describe('invokeAbility', () => {
   it('throws the error that a reach ended with, from the 200 of a poll', async () => {
     await start((seen) => {
       if (seen.method === 'POST') return { status: 202, body: RECEIPT };
-      return { status: 200, body: { reach_id: 'r-1', status: 'dead_lettered', error: problem('agent_rejected', 502).body } };
+      return {
+        status: 200,
+        body: { reach_id: 'r-1', status: 'dead_lettered', error: problem('agent_rejected', 502).body },
+      };
     });
     const error = await failure(client.invokeAbility('echo', {}));
     expect(error.code).toBe('agent_rejected');
@@ -75,7 +111,11 @@ describe('invokeAbility', () => {
   });
 
   it('says that a cancelled reach is over although nothing failed', async () => {
-    await start((seen) => (seen.method === 'POST' ? { status: 202, body: RECEIPT } : { status: 200, body: { reach_id: 'r-1', status: 'cancelled' } }));
+    await start((seen) =>
+      seen.method === 'POST'
+        ? { status: 202, body: RECEIPT }
+        : { status: 200, body: { reach_id: 'r-1', status: 'cancelled' } },
+    );
     expect((await failure(client.invokeAbility('echo', {}))).code).toBe('reach_terminal');
   });
 });
@@ -167,7 +207,9 @@ describe('waiting and stopping', () => {
   });
 
   it('cancels the reach as well when asked to', async () => {
-    await start((seen) => (/cancel$/.test(seen.path) ? { status: 202, body: { reach_id: 'r-1', status: 'running' } } : never(seen, 1)));
+    await start((seen) =>
+      /cancel$/.test(seen.path) ? { status: 202, body: { reach_id: 'r-1', status: 'running' } } : never(seen, 1),
+    );
     const stop = new AbortController();
     const answer = client.invokeAbility('echo', {}, { signal: stop.signal, cancelOnAbort: true });
     setTimeout(() => stop.abort(new Error('enough')), 200);
@@ -192,7 +234,10 @@ describe('waiting and stopping', () => {
 
 describe('the rest of the API', () => {
   it('asks for each resource where the contract has it', async () => {
-    await start((seen) => ({ status: 200, body: seen.path === '/v1/abilities:search' ? { results: [{ ability: 'a' }] } : { items: [] } }));
+    await start((seen) => ({
+      status: 200,
+      body: seen.path === '/v1/abilities:search' ? { results: [{ ability: 'a' }] } : { items: [] },
+    }));
     await client.send({ ability: 'echo', payload: {} });
     await client.get('r/1', { waitSec: 3 });
     await client.trace('r-1');
@@ -205,7 +250,9 @@ describe('the rest of the API', () => {
     expect(await client.searchAbilities('refund', { limit: 3 })).toEqual([{ ability: 'a' }]);
     await client.registerDescriptor('name: echo\n', { dryRun: true });
     await client.registerDescriptor('{"name":"echo"}', { replace: true });
-    const lines = gateway.seen.map(({ method, path, query }) => `${method} ${path}${query.size > 0 ? `?${query}` : ''}`);
+    const lines = gateway.seen.map(
+      ({ method, path, query }) => `${method} ${path}${query.size > 0 ? `?${query}` : ''}`,
+    );
     expect(lines).toEqual([
       'POST /v1/reaches',
       'GET /v1/reaches/r%2F1?wait=3',
@@ -221,7 +268,10 @@ describe('the rest of the API', () => {
       'POST /v1/agents?replace=true',
     ]);
     expect(gateway.seen[0]).toMatchObject({ headers: { prefer: 'respond-async' }, json: { mode: 'async' } });
-    expect(gateway.seen.slice(-2).map(({ headers }) => headers['content-type'])).toEqual(['application/yaml', 'application/json']);
+    expect(gateway.seen.slice(-2).map(({ headers }) => headers['content-type'])).toEqual([
+      'application/yaml',
+      'application/json',
+    ]);
   });
 
   it('refuses an empty id, which would ask for the list', async () => {
@@ -233,7 +283,6 @@ describe('the rest of the API', () => {
     await start(() => DONE);
     expect(() => new AgentReachClient({ url })).toThrow(/not the URL of a gateway/);
   });
-
 });
 
 it('loads neither Temporal nor zod', () => {

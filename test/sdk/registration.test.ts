@@ -20,7 +20,15 @@ afterEach(async () => {
 
 function make(options: Partial<AgentOptions> = {}) {
   const log = quietLog();
-  const made = new ReachAgent({ descriptor: echoDescriptor('http'), gateway: gateway.url, handlers: { echo: () => ({}) }, log, heartbeatIntervalMs: 50, ttlSec: 30, ...options });
+  const made = new ReachAgent({
+    descriptor: echoDescriptor('http'),
+    gateway: gateway.url,
+    handlers: { echo: () => ({}) },
+    log,
+    heartbeatIntervalMs: 50,
+    ttlSec: 30,
+    ...options,
+  });
   agents.push(made);
   return { agent: made, log };
 }
@@ -37,7 +45,12 @@ describe('joining', () => {
     expect(await registered).toEqual([{ epoch: '1', ttlSec: 30 }]);
     expect(agent.registration).toBe('registered');
     const [descriptor, instance] = gateway.seen;
-    expect(descriptor).toMatchObject({ method: 'POST', path: '/v1/agents', json: { name: 'echo' }, headers: { authorization: 'Bearer k' } });
+    expect(descriptor).toMatchObject({
+      method: 'POST',
+      path: '/v1/agents',
+      json: { name: 'echo' },
+      headers: { authorization: 'Bearer k' },
+    });
     expect(instance).toMatchObject({ method: 'PUT', path: '/v1/agents/echo/instances/echo-1' });
     expect(instance?.json).toEqual({ version: '1.0.0', ttl_sec: 30, max_concurrency: 2, host: agent.url });
     expect(agent.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -97,7 +110,9 @@ describe('joining', () => {
   it('warns about a lease under ten heartbeats (R13)', async () => {
     const { agent, log } = make({ ttlSec: 5, heartbeatIntervalMs: 3_000 });
     await agent.start();
-    expect(log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([expect.stringContaining('shorter than ten heartbeats')]);
+    expect(log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      expect.stringContaining('shorter than ten heartbeats'),
+    ]);
   });
 });
 
@@ -108,7 +123,13 @@ describe('staying', () => {
     await agent.start();
     await gateway.until(() => beats(gateway).length >= 2);
     expect(beats(gateway)[0]?.json).toEqual({ epoch: '1', status: 'ready', load: 0, in_flight: 0 });
-    const answers = [1, 2].map(() => fetch(agent.url ?? '', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ ability: 'echo', reach_id: 'r', payload: {}, deadline_ms: 5_000 }) }));
+    const answers = [1, 2].map(() =>
+      fetch(agent.url ?? '', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ability: 'echo', reach_id: 'r', payload: {}, deadline_ms: 5_000 }),
+      }),
+    );
     await gateway.until(() => beats(gateway).at(-1)?.json?.in_flight === 2);
     expect(beats(gateway).at(-1)?.json).toEqual({ epoch: '1', status: 'busy', load: 1, in_flight: 2 });
     for (const each of release) each();
@@ -191,10 +212,16 @@ describe('staying', () => {
     registry.expireAll();
     await gateway.listen();
     await Promise.all(again);
-    const times = puts(gateway).slice(30).map(({ at }) => at);
+    const times = puts(gateway)
+      .slice(30)
+      .map(({ at }) => at);
     expect(times).toHaveLength(30);
     const buckets = new Map<number, number>();
-    for (const at of times) buckets.set(Math.floor((at - Math.min(...times)) / 100), (buckets.get(Math.floor((at - Math.min(...times)) / 100)) ?? 0) + 1);
+    for (const at of times)
+      buckets.set(
+        Math.floor((at - Math.min(...times)) / 100),
+        (buckets.get(Math.floor((at - Math.min(...times)) / 100)) ?? 0) + 1,
+      );
     expect(Math.max(...buckets.values())).toBeLessThanOrEqual(12);
   });
 });

@@ -1,4 +1,10 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { type AddressInfo } from 'node:net';
 
 /** A request as the gateway got it. */
@@ -77,7 +83,15 @@ async function read(request: IncomingMessage): Promise<Seen> {
   for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
   const text = Buffer.concat(parts).toString();
   const url = new URL(request.url ?? '/', 'http://x');
-  return { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers: request.headers, text, json: toJson(text), at: performance.now() };
+  return {
+    method: request.method ?? '',
+    path: url.pathname,
+    query: url.searchParams,
+    headers: request.headers,
+    text,
+    json: toJson(text),
+    at: performance.now(),
+  };
 }
 
 function toJson(text: string): Record<string, unknown> | undefined {
@@ -96,5 +110,17 @@ function answer(response: ServerResponse, reply: Exclude<Reply, string>): void {
 
 /** A problem document as the gateway writes it. */
 export function problem(code: string, status: number, more: object = {}): Exclude<Reply, string> {
-  return { status, body: { type: `urn:agent-reach:error:${code}`, title: code, status, code, detail: `detail of ${code}`, retryable: false, degraded: false, ...more } };
+  return {
+    status,
+    body: {
+      type: `urn:agent-reach:error:${code}`,
+      title: code,
+      status,
+      code,
+      detail: `detail of ${code}`,
+      retryable: false,
+      degraded: false,
+      ...more,
+    },
+  };
 }

@@ -38,7 +38,10 @@ export class ScriptedRegistry {
     this.epoch += 1;
     this.#instances.set(seen.path, this.epoch);
     this.ttlSec = Number(seen.json?.ttl_sec);
-    return { status: 200, body: { lease_id: 'l', epoch: String(this.epoch), ttl_sec: this.ttlSec, worker: this.worker } };
+    return {
+      status: 200,
+      body: { lease_id: 'l', epoch: String(this.epoch), ttl_sec: this.ttlSec, worker: this.worker },
+    };
   }
 
   #beat(seen: Seen): Reply {

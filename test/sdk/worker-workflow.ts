@@ -1,5 +1,12 @@
 /** Stands in for the `reach` workflow: one attempt at an agent worker, as the workflow makes it. */
-import { ActivityCancellationType, ActivityFailure, ApplicationFailure, CancelledFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  ApplicationFailure,
+  CancelledFailure,
+  proxyActivities,
+  TimeoutFailure,
+} from '@temporalio/workflow';
 import { AGENT_ACTIVITY, type WorkerAnswer, type WorkerCall } from '../../src/protocol/worker-wire';
 
 /** How an attempt ended, as the workflow sees it. */
@@ -36,6 +43,7 @@ function ending(cause: unknown): Ending {
     return { kind: 'failure', type, message, nonRetryable, nextRetryDelay, details, stack: cause.failure?.stackTrace };
   }
   if (cause instanceof CancelledFailure) return { kind: 'cancelled' };
-  if (cause instanceof TimeoutFailure) return { kind: 'timeout', message: cause.message, details: [cause.lastHeartbeatDetails] };
+  if (cause instanceof TimeoutFailure)
+    return { kind: 'timeout', message: cause.message, details: [cause.lastHeartbeatDetails] };
   return { kind: String(cause) };
 }

@@ -12,7 +12,15 @@ export interface Outcome {
   /** What the caller waited, ms. */
   ms: number;
   /** Absent when nobody answered. */
-  answered?: { agent: string; reachId: string; routeReason: string; confidence: number; output: Disposition };
+  answered?: {
+    agent: string;
+    reachId: string;
+    routeReason: string;
+    /** The router's; the agent's own is in `output`. */
+    confidence: number;
+    attempts: number;
+    output: Disposition;
+  };
   /** Absent when somebody did. */
   failed?: { code: string; detail: string; agent?: string; reachId?: string };
   /** The router's view of this ticket, from a dry run beside the reach; absent when it could not be asked. */
@@ -59,8 +67,8 @@ async function invoke(reach: AgentReachClient, ticket: DeskTicket, signal: Abort
   try {
     const options = { idempotency_key: ticket.id, timeoutMs: TIMEOUT_MS, signal };
     const result = await reach.invokeAbility<Disposition>(ABILITY, payloadOf(ticket), options);
-    const { agent_name: agent, reach_id: reachId, route_reason: routeReason, confidence, output } = result;
-    return { ticket, ms: elapsed(), answered: { agent, reachId, routeReason, confidence, output } };
+    const { agent_name: agent, reach_id: reachId, route_reason: routeReason, confidence, attempts, output } = result;
+    return { ticket, ms: elapsed(), answered: { agent, reachId, routeReason, confidence, attempts, output } };
   } catch (caught) {
     signal.throwIfAborted();
     return { ticket, ms: elapsed(), failed: toFailure(caught) };

@@ -1,5 +1,5 @@
 /** One routing decision and one trace, laid open. */
-import type { Candidate, RouteExplanation, Trace, TraceHop } from '../../../src/sdk/client';
+import type { Candidate, Trace, TraceHop } from '../../../src/sdk/client';
 import { isRight, runnerUp, scoreOf, type Outcome } from './dispatch';
 import type { Canvas } from './table';
 import { fit } from './text';
@@ -13,17 +13,18 @@ const FACTORS = [
 ] as const;
 
 /** An outcome worth explaining, and what makes it so. */
-export type Explained = Outcome & { route: RouteExplanation; why: string };
+export type Explained = Told & { why: string };
+type Told = Outcome & Required<Pick<Outcome, 'answered' | 'route'>>;
 
-/** The decision that says most: a wrong one if there is one, else the closest call. */
+/** The decision that says most: of a reach that needed a second attempt, else a wrong one, else the closest call. */
 export function mostTelling(outcomes: readonly Outcome[]): Explained | undefined {
-  const told = outcomes.filter(
-    (outcome): outcome is Outcome & { route: RouteExplanation } => !!outcome.answered && !!outcome.route,
-  );
-  const wrong = told.filter((outcome) => isRight(outcome) === false);
-  const pool = wrong.length > 0 ? wrong : told;
-  const [closest] = pool.toSorted((a, b) => lead(a) - lead(b));
-  return closest && { ...closest, why: wrong.length > 0 ? 'not the expected one' : 'the closest call of all' };
+  const told = outcomes.filter((outcome): outcome is Told => !!outcome.answered && !!outcome.route);
+  const troubled = told.find(({ answered }) => answered.attempts > 1);
+  if (troubled) return { ...troubled, why: `after ${troubled.answered.attempts} attempts` };
+  const [closest] = told.toSorted((a, b) => lead(a) - lead(b));
+  const wrong = told.find((outcome) => isRight(outcome) === false);
+  if (wrong) return { ...wrong, why: 'not the expected one' };
+  return closest && { ...closest, why: 'the closest call of all' };
 }
 
 function lead(outcome: Outcome): number {
@@ -34,20 +35,20 @@ function lead(outcome: Outcome): number {
 export function decisionTable({ ticket, answered, route, why }: Explained, { colors, width }: Canvas): string[] {
   const titles = FACTORS.map(([name, title]) => fit(`${route.weights[name]}·${title}`, FACTOR_CELLS, 'right')).join('');
   return [
-    `${colors.bold(`Why ${ticket.id} went to ${answered?.agent}`)} ${colors.dim(`(${why})`)}`,
+    `${colors.bold(`Why ${ticket.id} went to ${answered.agent}`)} ${colors.dim(`(${why})`)}`,
     `  ${fit(ticket.text, Math.min(width - 2, 100)).trimEnd()}`,
     '',
     colors.dim(`  ${fit('candidate', NAME_CELLS)}  score =${titles}     cosine`),
     ...route.candidates.map((candidate) =>
-      candidateLine(candidate, candidate.agent_name === answered?.agent ? colors.green : String),
+      candidateLine(candidate, candidate.agent_name === answered.agent ? colors.green : String),
     ),
     ...route.excluded.map(({ agent_name, reason }) =>
       colors.dim(`  ${fit(agent_name, NAME_CELLS)}  excluded: ${reason}`),
     ),
     '',
-    `  ${answered?.routeReason}.`,
+    `  ${answered.routeReason}.`,
     colors.dim(
-      `  Confidence ${answered?.confidence.toFixed(2)}: how far the winner stands out. The rows are those of POST /v1/route, a dry run beside the reach.`,
+      `  Confidence ${answered.confidence.toFixed(2)}: how far the winner stands out. The rows are those of POST /v1/route, a dry run beside the reach.`,
     ),
   ];
 }
@@ -62,16 +63,13 @@ function candidateLine({ agent_name, score, factors, cosine }: Candidate, paint:
 /** The hops of a reach as bars on one time line. */
 export function waterfall(trace: Trace, { colors, width }: Canvas): string[] {
   const cells = Math.max(20, Math.min(60, width - 50));
-  const begin = Date.parse(trace.started_at);
-  const ends = trace.hops.map((hop) => Date.parse(hop.started_at) - begin + hop.duration_ms);
-  const total = Math.max(1, trace.duration_ms, ...ends);
+  const offsetOf = (hop: TraceHop) => Math.max(0, Date.parse(hop.started_at) - Date.parse(trace.started_at));
+  const total = Math.max(1, trace.duration_ms, ...trace.hops.map((hop) => offsetOf(hop) + hop.duration_ms));
   return trace.hops.map((hop) => {
-    const offset = Math.max(0, Date.parse(hop.started_at) - begin);
-    const bar =
-      hop.outcome === 'ok'
-        ? colors.cyan(barOf(offset / total, hop.duration_ms / total, cells))
-        : colors.red(barOf(offset / total, hop.duration_ms / total, cells));
-    return `  ${fit(hop.name, 12)}${fit(`${hop.duration_ms} ms`, 8, 'right')}  ${bar}  ${colors.dim(noteOf(hop))}`;
+    const paint = hop.outcome === 'ok' ? colors.cyan : colors.red;
+    const bar = barOf(offsetOf(hop) / total, hop.duration_ms / total, cells);
+    const duration = fit(`${Math.round(hop.duration_ms)} ms`, 9, 'right');
+    return `  ${fit(hop.name, 12)}${duration}  ${paint(bar)}  ${colors.dim(noteOf(hop))}`.trimEnd();
   });
 }
 
@@ -79,7 +77,7 @@ export function waterfall(trace: Trace, { colors, width }: Canvas): string[] {
 function barOf(from: number, share: number, cells: number): string {
   const start = Math.min(cells - 1, Math.floor(from * cells));
   const length = Math.max(1, Math.min(cells - start, Math.round(share * cells)));
-  return fit(' '.repeat(start) + '█'.repeat(length), cells).replace(/\s+$/, (rest) => '·'.repeat(rest.length));
+  return `${'·'.repeat(start)}${'█'.repeat(length)}`.padEnd(cells, '·');
 }
 
 function noteOf({ outcome, agent_name, attempt, reason }: TraceHop): string {

@@ -33,7 +33,7 @@ export function page(report: Report, canvas: Canvas): string {
     );
     lines.push(...waterfall(trace, canvas));
   }
-  lines.push('', ...linkLines(links, explained?.answered?.reachId, canvas));
+  lines.push('', ...linkLines(links, explained?.answered.reachId, canvas));
   return `${lines.join('\n')}\n`;
 }
 
@@ -44,7 +44,9 @@ function accuracyLines(outcomes: Outcome[], { colors }: Canvas): string[] {
   const legend = colors.dim(
     '✓ the expected agent · score by the router · conf. by the agent · ms as the caller waited',
   );
-  return [`${colors.bold('Right agent')}  ${parts.join('   ')}`, legend];
+  const retried = outcomes.filter(({ answered }) => (answered?.attempts ?? 1) > 1).length;
+  const trouble = retried > 0 ? [colors.yellow(`${retried} needed more than one attempt`)] : [];
+  return [`${colors.bold('Right agent')}  ${[...parts, ...trouble].join('   ')}`, legend];
 
   function paintShare(right: number, of: number): (text: string) => string {
     return right === of ? colors.green : right >= 0.9 * of ? String : colors.red;
@@ -97,6 +99,7 @@ function ticketJson(outcome: Outcome) {
       agent_name: answered.agent,
       route_reason: answered.routeReason,
       confidence: answered.confidence,
+      attempts: answered.attempts,
       output: answered.output,
     }),
     ...(failed && {

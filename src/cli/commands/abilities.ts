@@ -32,11 +32,14 @@ export function addAbilities(program: Command, { run }: CliContext): void {
     .option('--limit <n>', 'most hits of a search', (text) => parseWhole(text, 1, 1_000))
     .option('--codegen', 'print the catalogue as typed TypeScript constants')
     .addHelpText('after', EXAMPLES)
-    .action((name: string | undefined, options: AbilitiesOptions, command: Command) => run(command, (session) => abilities(session, name, options)));
+    .action((name: string | undefined, options: AbilitiesOptions, command: Command) =>
+      run(command, (session) => abilities(session, name, options)),
+    );
 }
 
 async function abilities(session: Session, name: string | undefined, options: AbilitiesOptions): Promise<void> {
-  if ([name, options.search, options.codegen].filter((given) => given !== undefined).length > 1) throw new UsageError('give a name, --search or --codegen, not several of them');
+  if ([name, options.search, options.codegen].filter((given) => given !== undefined).length > 1)
+    throw new UsageError('give a name, --search or --codegen, not several of them');
   const { client, io, print } = session;
   if (options.search !== undefined) {
     const hits = await client.searchAbilities(options.search, { limit: options.limit });
@@ -48,7 +51,9 @@ async function abilities(session: Session, name: string | undefined, options: Ab
   }
   const page = await client.abilities();
   if (options.codegen) return io.out(renderCatalogue(page.items));
-  print(page, () => (page.items.length > 0 ? renderList(page.items, io) : 'No abilities yet; `agent-reach register FILE` brings some.'));
+  print(page, () =>
+    page.items.length > 0 ? renderList(page.items, io) : 'No abilities yet; `agent-reach register FILE` brings some.',
+  );
 }
 
 function renderList(items: readonly AbilityView[], io: CliIo): string {
@@ -65,12 +70,27 @@ function readiness(ability: AbilityView, io: CliIo): string {
 }
 
 function renderAbility(ability: AbilityView, io: CliIo): string {
-  const rows = ability.agents.map((agent) => [agentOf(agent.agent_name, agent.agent_version), status(agent.status, io.color), agent.description]);
-  const top = facts([['ability', io.color.bold(ability.name)], ['about', ability.description || undefined]], io);
+  const rows = ability.agents.map((agent) => [
+    agentOf(agent.agent_name, agent.agent_version),
+    status(agent.status, io.color),
+    agent.description,
+  ]);
+  const top = facts(
+    [
+      ['ability', io.color.bold(ability.name)],
+      ['about', ability.description || undefined],
+    ],
+    io,
+  );
   return `${top}\n\n${table(['AGENT', 'STATUS', { title: 'DESCRIPTION', flexible: true }], rows, io)}`;
 }
 
 function renderHits(hits: readonly AbilityHit[], io: CliIo): string {
-  const rows = hits.map((hit) => [hit.ability, agentOf(hit.agent_name, hit.agent_version), score(hit.score), score(hit.confidence)]);
+  const rows = hits.map((hit) => [
+    hit.ability,
+    agentOf(hit.agent_name, hit.agent_version),
+    score(hit.score),
+    score(hit.confidence),
+  ]);
   return table(['ABILITY', 'AGENT', 'SCORE', 'CONFIDENCE'], rows, io);
 }

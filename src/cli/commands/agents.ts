@@ -13,13 +13,22 @@ export function addAgents(program: Command, { run }: CliContext): void {
     .command('agents')
     .description('the agents there are, or everything about one')
     .argument('[name]')
-    .addHelpText('after', '\nExamples:\n  $ agent-reach agents\n  $ agent-reach agents product_qa\n  $ agent-reach agents --json | jq -r ".items[].name"')
-    .action((name: string | undefined, _options: unknown, command: Command) => run(command, (session) => (name === undefined ? listAgents(session) : showAgent(session, name))));
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ agent-reach agents\n  $ agent-reach agents product_qa\n  $ agent-reach agents --json | jq -r ".items[].name"',
+    )
+    .action((name: string | undefined, _options: unknown, command: Command) =>
+      run(command, (session) => (name === undefined ? listAgents(session) : showAgent(session, name))),
+    );
 }
 
 async function listAgents({ client, io, print }: Session): Promise<void> {
   const page = await client.agents();
-  print(page, () => (page.items.length > 0 ? renderAgents(page.items, io) : 'No agents yet; `agent-reach register FILE` makes one known.'));
+  print(page, () =>
+    page.items.length > 0
+      ? renderAgents(page.items, io)
+      : 'No agents yet; `agent-reach register FILE` makes one known.',
+  );
 }
 
 function renderAgents(agents: readonly AgentView[], io: CliIo): string {
@@ -34,7 +43,21 @@ function renderAgents(agents: readonly AgentView[], io: CliIo): string {
     percent(agent.stats.failure_rate),
     [...new Set(agent.abilities.map(({ name }) => name))].join(', '),
   ]);
-  return table(['NAME', 'VERSIONS', 'STATUS', 'INSTANCES', 'IN FLIGHT', 'P50', 'P99', 'FAILURES', { title: 'ABILITIES', flexible: true }], rows, io);
+  return table(
+    [
+      'NAME',
+      'VERSIONS',
+      'STATUS',
+      'INSTANCES',
+      'IN FLIGHT',
+      'P50',
+      'P99',
+      'FAILURES',
+      { title: 'ABILITIES', flexible: true },
+    ],
+    rows,
+    io,
+  );
 }
 
 async function showAgent({ client, io, print }: Session, name: string): Promise<void> {
@@ -50,11 +73,24 @@ function renderAgent(agent: AgentView, io: CliIo): string {
       ['agent', io.color.bold(agent.name)],
       ['status', status(agent.status, io.color)],
       ['about', newest?.descriptor.description],
-      ['versions', agent.versions.map(({ version, registered_at }) => `${version} (registered ${ago(registered_at)})`).join(', ')],
+      [
+        'versions',
+        agent.versions.map(({ version, registered_at }) => `${version} (registered ${ago(registered_at)})`).join(', '),
+      ],
       ['endpoint', newest?.descriptor.endpoint?.protocol],
       ['accepts', newest?.descriptor.accepted_message_types.join(', ')],
-      ['requests', stats.requests === 0 ? 'none yet' : `${stats.requests}, ${percent(stats.failure_rate)} failed, ${stats.in_flight} in flight`],
-      ['latency', stats.p50_ms === null ? undefined : `p50 ${measured(stats.p50_ms)}, p95 ${measured(stats.p95_ms)}, p99 ${measured(stats.p99_ms)}`],
+      [
+        'requests',
+        stats.requests === 0
+          ? 'none yet'
+          : `${stats.requests}, ${percent(stats.failure_rate)} failed, ${stats.in_flight} in flight`,
+      ],
+      [
+        'latency',
+        stats.p50_ms === null
+          ? undefined
+          : `p50 ${measured(stats.p50_ms)}, p95 ${measured(stats.p95_ms)}, p99 ${measured(stats.p99_ms)}`,
+      ],
     ],
     io,
   );
@@ -73,7 +109,11 @@ function renderInstances(instances: readonly InstanceState[], io: CliIo): string
     instance.host ?? '-',
     `${instance.status_reason}, since ${ago(instance.since).replace(' ago', '')}`,
   ]);
-  return table(['INSTANCE', 'VERSION', 'STATUS', 'IN FLIGHT', 'HEALTH', 'LEASE', 'HOST', { title: 'WHY', flexible: true }], rows, io);
+  return table(
+    ['INSTANCE', 'VERSION', 'STATUS', 'IN FLIGHT', 'HEALTH', 'LEASE', 'HOST', { title: 'WHY', flexible: true }],
+    rows,
+    io,
+  );
 }
 
 function renderAbilities(agent: AgentView, io: CliIo): string {

@@ -13,11 +13,16 @@ interface DevOptions extends GlobalOptions {
 export function addDev(program: Command, outcome: { exitCode: number }): void {
   program
     .command('dev')
-    .description('everything on this machine: Temporal, etcd, embeddings, gateway and worker; prints `ready URL` when it answers')
+    .description(
+      'everything on this machine: Temporal, etcd, embeddings, gateway and worker; prints `ready URL` when it answers',
+    )
     .option('--port <port>', 'port of the gateway; 0 takes a free one', parsePort, 8080)
     .option('--data-dir <dir>', 'where the engines keep their data', '.agent-reach')
     .option('--with-examples', 'also run the four agents of the ticket desk')
-    .addHelpText('after', '\nExamples:\n  $ agent-reach dev\n  $ agent-reach dev --port 0 --data-dir /tmp/reach --with-examples')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ agent-reach dev\n  $ agent-reach dev --port 0 --data-dir /tmp/reach --with-examples',
+    )
     .action(async (_options: unknown, command: Command) => {
       const { port, dataDir, withExamples, config } = command.optsWithGlobals<DevOptions>();
       const args = ['--port', String(port), '--data-dir', dataDir];

@@ -15,7 +15,10 @@ export function addGateway(program: Command, outcome: { exitCode: number }): voi
     .description('the gateway beside a Temporal and an etcd that run already, with a worker inside')
     .option('--port <port>', 'overrides server.port', parsePort)
     .option('--no-worker', 'only the API; run `agent-reach worker` elsewhere')
-    .addHelpText('after', '\nExamples:\n  $ agent-reach gateway --config agent-reach.yaml\n  $ agent-reach gateway --config agent-reach.yaml --no-worker')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ agent-reach gateway --config agent-reach.yaml\n  $ agent-reach gateway --config agent-reach.yaml --no-worker',
+    )
     .action(async (_options: unknown, command: Command) => {
       const { port, worker, config } = command.optsWithGlobals<GatewayOptions>();
       const args: string[] = [];

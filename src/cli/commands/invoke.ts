@@ -23,7 +23,10 @@ Examples:
 
 /** `invoke ABILITY`: asks and waits for the answer. */
 export function addInvoke(program: Command, { run, io }: CliContext): void {
-  const command = program.command('invoke').description('ask for an ability and wait for the answer').argument('[ability]', "an ability, or '*' for whichever fits the payload");
+  const command = program
+    .command('invoke')
+    .description('ask for an ability and wait for the answer')
+    .argument('[ability]', "an ability, or '*' for whichever fits the payload");
   addEnvelopeOptions(command)
     .option('--wait <duration>', 'stop waiting after this long; default: until the reach ends', parseDuration)
     .addHelpText('after', EXAMPLES)
@@ -37,7 +40,11 @@ export function addInvoke(program: Command, { run, io }: CliContext): void {
     );
 }
 
-async function withSpinner(session: Session, envelope: EnvelopeDraft, waitMs: number | undefined): Promise<ReachResult> {
+async function withSpinner(
+  session: Session,
+  envelope: EnvelopeDraft,
+  waitMs: number | undefined,
+): Promise<ReachResult> {
   const wanted = envelope.ability ?? envelope.target_agent ?? '';
   const spinner = new Spinner(session.io, { text: `asking for ${wanted}`, quiet: session.json });
   const onReceipt = (receipt: { reach_id: string; agent_name: string; agent_version: string }) =>

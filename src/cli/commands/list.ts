@@ -22,7 +22,10 @@ export function addList(program: Command, { run, io }: CliContext): void {
     .option('--since <time>', 'ISO time, or how long ago such as 15m', (text) => parseSince(text))
     .option('--limit <n>', 'rows of a page', (text) => parseWhole(text, 1, 200), 20)
     .option('--cursor <cursor>', 'the next page, as the last one named it')
-    .addHelpText('after', '\nExamples:\n  $ agent-reach list --status dead_lettered --since 1h\n  $ agent-reach list --json | jq -r ".items[].reach_id"')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ agent-reach list --status dead_lettered --since 1h\n  $ agent-reach list --json | jq -r ".items[].reach_id"',
+    )
     .action((options: ListFilter, command: Command) =>
       run(command, async (session) => {
         const { status: only, ability, agent, source, since, limit, cursor } = options;

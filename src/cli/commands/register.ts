@@ -21,8 +21,13 @@ export function addRegister(program: Command, { run }: CliContext): void {
     .argument('<file...>', 'descriptor files; - is stdin')
     .option('--dry-run', 'check only, register nothing')
     .option('--replace', 'replace a version that is registered with other content')
-    .addHelpText('after', '\nExamples:\n  $ agent-reach register agents/*.yaml\n  $ agent-reach register --dry-run echo.yaml\n  $ generate-descriptor | agent-reach register -')
-    .action((files: string[], options: RegisterOptions, command: Command) => run(command, (session) => register(session, files, options)));
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ agent-reach register agents/*.yaml\n  $ agent-reach register --dry-run echo.yaml\n  $ generate-descriptor | agent-reach register -',
+    )
+    .action((files: string[], options: RegisterOptions, command: Command) =>
+      run(command, (session) => register(session, files, options)),
+    );
 }
 
 /** One file's outcome as `--json` prints it. */

@@ -14,7 +14,9 @@ Examples:
 export function addRoute(program: Command, { run, io }: CliContext): void {
   const command = program
     .command('route')
-    .description('who would get this and why: every candidate with its factors, every exclusion with its reason; nothing is sent')
+    .description(
+      'who would get this and why: every candidate with its factors, every exclusion with its reason; nothing is sent',
+    )
     .argument('[ability]', "an ability, or '*' for whichever fits the payload");
   addEnvelopeOptions(command)
     .addOption(new Option('--mode <mode>', 'as it would be sent').choices(['sync', 'async']))

@@ -10,9 +10,16 @@ Examples:
 
 /** `send ABILITY`: hands over and returns the receipt at once. */
 export function addSend(program: Command, { run, io }: CliContext): void {
-  const command = program.command('send').description('hand a message over and get its receipt at once; the result follows').argument('[ability]', "an ability, or '*' for whichever fits the payload");
+  const command = program
+    .command('send')
+    .description('hand a message over and get its receipt at once; the result follows')
+    .argument('[ability]', "an ability, or '*' for whichever fits the payload");
   addEnvelopeOptions(command)
-    .addOption(new Option('--mode <mode>', 'async: durable, 24 h by default; sync: a result is wanted soon').choices(['async', 'sync']).default('async'))
+    .addOption(
+      new Option('--mode <mode>', 'async: durable, 24 h by default; sync: a result is wanted soon')
+        .choices(['async', 'sync'])
+        .default('async'),
+    )
     .addHelpText('after', EXAMPLES)
     .action((ability: string | undefined, options: EnvelopeOptions & { mode: 'sync' | 'async' }, self: Command) =>
       run(self, async (session) => {

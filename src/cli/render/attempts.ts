@@ -6,7 +6,8 @@ import { agentOf, duration } from './text';
 export function renderAttempts(attempts: readonly AttemptRecord[], color: CliIo['color']): string {
   return attempts
     .map((attempt) => {
-      const end = attempt.code === undefined ? color.green('answered') : `${color.red(attempt.code)} ${attempt.message ?? ''}`;
+      const end =
+        attempt.code === undefined ? color.green('answered') : `${color.red(attempt.code)} ${attempt.message ?? ''}`;
       const received = attempt.received === 'yes' ? '' : color.dim(` (received: ${attempt.received})`);
       return `  ${attempt.n}. ${agentOf(attempt.agent_name, attempt.agent_version)}${attempt.instance ? color.dim(` ${attempt.instance}`) : ''}  ${duration(attempt.duration_ms)}  ${end}${received}`;
     })

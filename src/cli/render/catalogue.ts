@@ -6,7 +6,9 @@ import type { AbilityView } from '../../sdk/wire-types';
  */
 export function renderCatalogue(abilities: readonly AbilityView[]): string {
   const constants = constantsFor(abilities.map(({ name }) => name));
-  const entries = abilities.map(({ name, description }, index) => `${comment(description)}  ${constants[index]}: ${JSON.stringify(name)},\n`);
+  const entries = abilities.map(
+    ({ name, description }, index) => `${comment(description)}  ${constants[index]}: ${JSON.stringify(name)},\n`,
+  );
   return [
     '// Written by `agent-reach abilities --codegen`; do not edit.\n\n',
     '/** Every ability of the catalogue. */\n',
@@ -19,11 +21,15 @@ export function renderCatalogue(abilities: readonly AbilityView[]): string {
 function constantsFor(names: readonly string[]): string[] {
   const used = new Map<string, number>();
   return names.map((name) => {
-    const base = name.replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^(?=\p{N})|^$/u, '_').toUpperCase();
+    const base = name
+      .replace(/[^\p{L}\p{N}]+/gu, '_')
+      .replace(/^(?=\p{N})|^$/u, '_')
+      .toUpperCase();
     const nth = (used.get(base) ?? 0) + 1;
     used.set(base, nth);
     return nth === 1 ? base : `${base}_${nth}`;
   });
 }
 
-const comment = (text: string) => (text.trim() === '' ? '' : `  /** ${text.replace(/\s+/g, ' ').replaceAll('*/', '* /').trim()} */\n`);
+const comment = (text: string) =>
+  text.trim() === '' ? '' : `  /** ${text.replace(/\s+/g, ' ').replaceAll('*/', '* /').trim()} */\n`;

@@ -9,10 +9,12 @@ import { agentOf } from './text';
 export function renderDiagnosis(diagnosis: Diagnosis, color: CliIo['color'], said = ''): string {
   const message = said.includes(diagnosis.message) ? '' : `  ${diagnosis.message}`;
   const lines = [color.yellow(diagnosis.reason.replaceAll('_', ' ')) + message];
-  for (const { name, why } of diagnosis.closest ?? []) lines.push(`  did you mean ${color.bold(name)}? ${color.dim(`(${why})`)}`);
+  for (const { name, why } of diagnosis.closest ?? [])
+    lines.push(`  did you mean ${color.bold(name)}? ${color.dim(`(${why})`)}`);
   for (const agent of diagnosis.agents ?? []) {
     lines.push(`  ${agentOf(agent.agent_name, agent.agent_version)}  ${agent.detail || agent.status}`);
   }
-  if (diagnosis.available_versions?.length) lines.push(`  versions there are: ${diagnosis.available_versions.join(', ')}`);
+  if (diagnosis.available_versions?.length)
+    lines.push(`  versions there are: ${diagnosis.available_versions.join(', ')}`);
   return lines.join('\n');
 }

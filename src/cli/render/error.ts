@@ -34,7 +34,11 @@ function nextSteps(error: ReachError): string[] {
   const steps: string[] = [];
   if (extra.reach_id) steps.push(`agent-reach trace ${extra.reach_id}`);
   if (error.toProblem().retryable && error.code !== 'engine_unavailable') {
-    steps.push(retryAfterMs === undefined ? 'the same request may work later' : `the same request may work in ${duration(retryAfterMs)}`);
+    steps.push(
+      retryAfterMs === undefined
+        ? 'the same request may work later'
+        : `the same request may work in ${duration(retryAfterMs)}`,
+    );
   }
   if (error.code === 'unauthorized') steps.push('set AGENT_REACH_API_KEY or --api-key');
   if (error.code === 'version_exists') steps.push('raise the version, or register with --replace');

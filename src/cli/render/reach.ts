@@ -20,7 +20,11 @@ export function renderAnswer(result: ReachResult): string {
 /** What surrounds an answer: who, why, how. */
 export function renderResultNotes(result: ReachResult, where: { url: string; color: CliIo['color'] }): string {
   const { color, url } = where;
-  const how = [count(result.attempts, 'attempt'), duration(result.duration_ms), `confidence ${result.confidence.toFixed(2)}`];
+  const how = [
+    count(result.attempts, 'attempt'),
+    duration(result.duration_ms),
+    `confidence ${result.confidence.toFixed(2)}`,
+  ];
   if (result.replayed) how.push('replayed');
   if (result.degraded) how.push('degraded');
   const instance = result.instance ? color.dim(` (${result.instance})`) : '';
@@ -36,7 +40,10 @@ export function renderReceipt(receipt: Receipt, where: { url: string; color: Cli
   const { color, url } = where;
   const pairs: [string, string | undefined][] = [
     ['reach', color.bold(receipt.reach_id)],
-    ['status', `${status(receipt.status, color)} (${receipt.stage.replace('_', ' ')})${receipt.replayed ? ', replayed' : ''}`],
+    [
+      'status',
+      `${status(receipt.status, color)} (${receipt.stage.replace('_', ' ')})${receipt.replayed ? ', replayed' : ''}`,
+    ],
     ['agent', agentOf(receipt.agent_name, receipt.agent_version)],
     ['why', receipt.route_reason],
     ['expires', `in ${duration(receipt.expires_in_ms)}`],
@@ -66,7 +73,8 @@ function renderUnanswered(view: UnansweredView, { url, color }: { url: string; c
     ['temporal', view.links.temporal ?? undefined],
   ];
   const lines = [facts(pairs, { color })];
-  if (view.error) lines.push('', renderError(ReachError.fromProblem({ ...view.error, attempts: undefined }), color).trimEnd());
+  if (view.error)
+    lines.push('', renderError(ReachError.fromProblem({ ...view.error, attempts: undefined }), color).trimEnd());
   if (view.attempts.length > 0) lines.push('', color.dim('ATTEMPTS'), renderAttempts(view.attempts, color));
   return lines.join('\n');
 }

@@ -25,20 +25,35 @@ export function renderRoute(route: RouteExplanation, io: CliIo): string {
 }
 
 function headline(route: RouteExplanation, color: CliIo['color']): string {
-  if (route.agent_name === null) return `${color.red('✗')} ${color.bold(route.code ?? 'nobody')}  ${route.route_reason}`;
-  const how = [route.strategy, `confidence ${route.confidence.toFixed(2)}`, `ability ${route.ability}`].filter(Boolean).join(' · ');
+  if (route.agent_name === null)
+    return `${color.red('✗')} ${color.bold(route.code ?? 'nobody')}  ${route.route_reason}`;
+  const how = [route.strategy, `confidence ${route.confidence.toFixed(2)}`, `ability ${route.ability}`]
+    .filter(Boolean)
+    .join(' · ');
   return `${color.green('✓')} ${color.bold(agentOf(route.agent_name, route.agent_version))}  ${color.dim(how)}\n  ${route.route_reason}`;
 }
 
 function candidates(route: RouteExplanation, io: CliIo): string {
-  const formula = FACTORS.map((factor) => `${Number(route.weights[factor].toFixed(3))} × ${FACTOR_TITLES[factor].toLowerCase()}`).join(' + ');
-  const head = ['CANDIDATE', 'ABILITY', 'SCORE', ...FACTORS.map((factor) => FACTOR_TITLES[factor]), 'COSINE', 'INSTANCES'];
+  const formula = FACTORS.map(
+    (factor) => `${Number(route.weights[factor].toFixed(3))} × ${FACTOR_TITLES[factor].toLowerCase()}`,
+  ).join(' + ');
+  const head = [
+    'CANDIDATE',
+    'ABILITY',
+    'SCORE',
+    ...FACTORS.map((factor) => FACTOR_TITLES[factor]),
+    'COSINE',
+    'INSTANCES',
+  ];
   const rows = route.candidates.map((candidate) => row(candidate, route, io.color));
   return `${table(head, rows, io)}\n${io.color.dim(`score = ${formula}`)}`;
 }
 
 function row(candidate: Candidate, route: RouteExplanation, color: CliIo['color']): string[] {
-  const chosen = candidate.agent_name === route.agent_name && candidate.agent_version === route.agent_version && candidate.ability === route.ability;
+  const chosen =
+    candidate.agent_name === route.agent_name &&
+    candidate.agent_version === route.agent_version &&
+    candidate.ability === route.ability;
   const name = agentOf(candidate.agent_name, candidate.agent_version);
   return [
     chosen ? color.green(name) : name,
@@ -53,5 +68,8 @@ function row(candidate: Candidate, route: RouteExplanation, color: CliIo['color'
 function exclusions(route: RouteExplanation, io: CliIo): string {
   const rows = route.excluded.map((one) => [agentOf(one.agent_name, one.agent_version), one.reason]);
   const more = route.excluded_count - route.excluded.length;
-  return table(['EXCLUDED', { title: 'REASON', flexible: true }], rows, io) + (more > 0 ? io.color.dim(`\nand ${more} more`) : '');
+  return (
+    table(['EXCLUDED', { title: 'REASON', flexible: true }], rows, io) +
+    (more > 0 ? io.color.dim(`\nand ${more} more`) : '')
+  );
 }

@@ -11,15 +11,39 @@ const NARROWEST = 12;
 export type Column = string | { title: string; flexible: true };
 
 const BORDERLESS = Object.fromEntries(
-  ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right', 'left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'].map((part) => [part, '']),
+  [
+    'top',
+    'top-mid',
+    'top-left',
+    'top-right',
+    'bottom',
+    'bottom-mid',
+    'bottom-left',
+    'bottom-right',
+    'left',
+    'left-mid',
+    'mid',
+    'mid-mid',
+    'right',
+    'right-mid',
+    'middle',
+  ].map((part) => [part, '']),
 );
 
 /** A table without lines, which reads well and greps well. Cells must be uncoloured where their column is flexible. */
-export function table(columns: readonly Column[], rows: readonly (readonly string[])[], io: Pick<CliIo, 'columns' | 'color'>): string {
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  io: Pick<CliIo, 'columns' | 'color'>,
+): string {
   const titles = columns.map((column) => (typeof column === 'string' ? column : column.title));
   const flexible = columns.findIndex((column) => typeof column !== 'string');
   const cells = flexible < 0 ? rows : shorten({ titles, rows, flexible, limit: io.columns ?? UNBOUNDED });
-  const made = new Table({ head: titles.map((title) => io.color.dim(title)), chars: BORDERLESS, style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP } });
+  const made = new Table({
+    head: titles.map((title) => io.color.dim(title)),
+    chars: BORDERLESS,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP },
+  });
   made.push(...cells.map((row) => [...row]));
   return made
     .toString()
@@ -36,7 +60,9 @@ interface Shortening {
 }
 
 function shorten({ titles, rows, flexible, limit }: Shortening): string[][] {
-  const widths = titles.map((title, index) => Math.max(width(title), ...rows.map((row) => width(row[index] ?? ''))) + GAP);
+  const widths = titles.map(
+    (title, index) => Math.max(width(title), ...rows.map((row) => width(row[index] ?? ''))) + GAP,
+  );
   const others = widths.reduce((sum, each, index) => (index === flexible ? sum : sum + each), 0);
   const room = Math.max(NARROWEST, limit - others - GAP);
   return rows.map((row) => row.map((cell, index) => (index === flexible ? fit(cell, room) : cell)));

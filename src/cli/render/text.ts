@@ -14,14 +14,19 @@ export function duration(ms: number): string {
 /** How long ago an ISO time was: `12 s ago`. */
 export function ago(iso: string, now = new Date()): string {
   const ms = now.getTime() - Date.parse(iso);
-  return Number.isFinite(ms) ? `${duration(Math.max(0, Math.floor(ms / 1_000) * 1_000)).replace('.0 s', ' s').replace(/^0 ms$/, '0 s')} ago` : iso;
+  return Number.isFinite(ms)
+    ? `${duration(Math.max(0, Math.floor(ms / 1_000) * 1_000))
+        .replace('.0 s', ' s')
+        .replace(/^0 ms$/, '0 s')} ago`
+    : iso;
 }
 
 /** 0–1 as a score, three digits. */
 export const score = (value: number): string => value.toFixed(3);
 
 /** A share as percent, or `-` when nothing was measured. */
-export const percent = (share: number | null | undefined): string => (typeof share === 'number' ? `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %` : '-');
+export const percent = (share: number | null | undefined): string =>
+  typeof share === 'number' ? `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %` : '-';
 
 /** A measured duration, or `-` when nothing was. */
 export const measured = (ms: number | null | undefined): string => (typeof ms === 'number' ? duration(ms) : '-');
@@ -30,9 +35,11 @@ export const measured = (ms: number | null | undefined): string => (typeof ms ==
 export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 /** `name#version`, as the envelope writes it. */
-export const agentOf = (name: string | null | undefined, version: string | null | undefined): string => (name ? `${name}${version ? `#${version}` : ''}` : '-');
+export const agentOf = (name: string | null | undefined, version: string | null | undefined): string =>
+  name ? `${name}${version ? `#${version}` : ''}` : '-';
 
-const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
 const ZERO = /\p{M}|[\u200b-\u200f\ufe0f]/u;
 // eslint-disable-next-line no-control-regex -- colour sequences take no room
 const COLOR = /\u001b\[[0-9;]*m/g;

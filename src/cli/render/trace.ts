@@ -17,15 +17,26 @@ export function renderTrace(trace: Trace, io: CliIo): string {
   const { color } = io;
   const axis = Math.max(NARROWEST_AXIS, io.columns === undefined ? PLAIN_AXIS : Math.min(60, io.columns - BESIDES));
   const start = Date.parse(trace.started_at);
-  const span = Math.max(1, trace.duration_ms, ...trace.hops.map((hop) => Date.parse(hop.started_at) - start + hop.duration_ms));
-  const rows = trace.hops.map((hop) => [nameOf(hop), bar(hop, { start, span, axis, color }), duration(hop.duration_ms).padStart(7), whoAndHow(hop, color)]);
+  const span = Math.max(
+    1,
+    trace.duration_ms,
+    ...trace.hops.map((hop) => Date.parse(hop.started_at) - start + hop.duration_ms),
+  );
+  const rows = trace.hops.map((hop) => [
+    nameOf(hop),
+    bar(hop, { start, span, axis, color }),
+    duration(hop.duration_ms).padStart(7),
+    whoAndHow(hop, color),
+  ]);
   const title = `${status(trace.status, color)}  ${color.bold(trace.reach_id)}  ${duration(trace.duration_ms)}  ${color.dim(`trace ${trace.trace_id}`)}`;
   const scale = `0${duration(span).padStart(axis - 1)}`;
   return `${title}\n\n${table(['HOP', scale, 'TOOK', 'OUTCOME'], rows, io)}`;
 }
 
 function nameOf(hop: TraceHop): string {
-  return hop.attempt !== undefined && hop.attempt > 0 && hop.name === 'invoke' ? `${hop.name} #${hop.attempt}` : hop.name;
+  return hop.attempt !== undefined && hop.attempt > 0 && hop.name === 'invoke'
+    ? `${hop.name} #${hop.attempt}`
+    : hop.name;
 }
 
 interface Axis {
@@ -39,7 +50,11 @@ function bar(hop: TraceHop, { start, span, axis, color }: Axis): string {
   const offset = Math.max(0, Date.parse(hop.started_at) - start);
   const from = Math.min(axis - 1, Math.floor((offset / span) * axis));
   const length = Math.max(1, Math.min(axis - from, Math.round((hop.duration_ms / span) * axis)));
-  const paint = isGood(hop) ? (hop.name === 'queue' || hop.name === 'wait_result' ? color.yellow : color.green) : color.red;
+  const paint = isGood(hop)
+    ? hop.name === 'queue' || hop.name === 'wait_result'
+      ? color.yellow
+      : color.green
+    : color.red;
   const drawn = hop.duration_ms < 1 && length === 1 ? '▏' : '█'.repeat(length);
   return ' '.repeat(from) + paint(drawn) + ' '.repeat(Math.max(0, axis - from - length));
 }

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { z } from 'zod';
+import { abilitySearchSchema } from '../../protocol/agent-schemas';
 import { MAX_SEARCH_BYTES } from '../../protocol/limits';
 import { ReachError } from '../../protocol/reach-error';
 import { completeEnvelope, parseEnvelope, validate } from '../../protocol/validation';
@@ -7,11 +7,6 @@ import type { Router as AgentRouter } from '../../routing';
 import type { AgentCatalogue } from '../agent-catalogue';
 import { handle, identityOf, jsonBody, param } from '../http';
 import { routeRequest } from '../reach-service';
-
-const searchSchema = z.strictObject({
-  query: z.string().refine((text) => text.trim() !== '', 'must not be blank'),
-  limit: z.number().int().min(1).max(100).default(10),
-});
 
 /** What the routes of discovery call. */
 export interface DiscoveryDependencies {
@@ -34,7 +29,7 @@ export function discoveryRoutes({ catalogue, router: agents }: DiscoveryDependen
   router.post(
     '/abilities\\:search',
     handle(async (request, response) => {
-      const { query, limit } = validate(searchSchema, jsonBody(request));
+      const { query, limit } = validate(abilitySearchSchema, jsonBody(request));
       if (Buffer.byteLength(query) > MAX_SEARCH_BYTES) {
         throw new ReachError('payload_too_large', `The query has over ${MAX_SEARCH_BYTES} bytes; search for the gist of it`);
       }

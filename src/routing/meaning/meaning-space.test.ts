@@ -70,6 +70,9 @@ test('finds the same best among thousands by a coarse look as by a full one', as
       accept: (position) => position % 2 !== wanted % 2,
     });
     expect(accepted.every(({ position }) => position % 2 !== wanted % 2)).toBe(true);
+    const rare = space.match(text, query!, abilities, { limit: 8, accept: (position) => position % 100 === 99 });
+    expect(rare).toHaveLength(8); // few of them are among the nearest hundreds
+    expect(rare.every(({ position }) => position % 100 === 99)).toBe(true);
   }
 });
 

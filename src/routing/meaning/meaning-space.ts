@@ -83,20 +83,22 @@ export class MeaningSpace {
   match(text: string, vector: Float32Array, abilities: readonly AbilityText[], options: MatchOptions = {}): Match[] {
     const query = centreQuery(this.rows, text, vector);
     const places = this.placesOf(abilities) ?? new Int32Array();
-    const shortlist = this.shortlist(query, places, options);
-    if (!shortlist) return this.compare({ query, places, ...options });
-    const listed = Int32Array.from(shortlist, (position) => places[position]!);
-    return this.compare({ query, places: listed, limit: options.limit, positions: shortlist });
+    if (!needsShortlist(places, options)) return this.compare({ query, places, ...options });
+    const glimpse = this.centroids.scanCoarsely(query.centred, places);
+    // Nearly always most are accepted; then it is much cheaper to ask only about the nearest few.
+    const hopeful = this.compareListed(
+      { query, places, ...options },
+      bestPositions(glimpse, SHORTLISTED, () => true),
+    );
+    if (hopeful.length === options.limit) return hopeful;
+    const { accept = () => true } = options;
+    return this.compareListed({ query, places, limit: options.limit }, bestPositions(glimpse, SHORTLISTED, accept));
   }
 
-  /** Among very many, the hundreds that are worth a full look; null where there are not that many. */
-  private shortlist(
-    query: CentredQuery,
-    places: Int32Array,
-    { limit, accept = () => true }: MatchOptions,
-  ): number[] | null {
-    if (limit === undefined || limit > SHORTLISTED / 4 || places.length <= 2 * SHORTLISTED) return null;
-    return bestPositions(this.centroids.scanCoarsely(query.centred, places), SHORTLISTED, accept);
+  private compareListed({ query, places, limit, accept = () => true }: Comparison, listed: number[]): Match[] {
+    const own = Int32Array.from(listed, (position) => places[position]!);
+    const acceptListed = (i: number) => accept(listed[i]!);
+    return this.compare({ query, places: own, limit, accept: acceptListed, positions: listed });
   }
 
   private compare({ query, places, positions, limit, accept = () => true }: Comparison): Match[] {
@@ -128,8 +130,8 @@ export class MeaningSpace {
     }
     best.sort((a, b) => nearness[b]! - nearness[a]! || a - b);
     const floor = nearness[best.at(-1)!]!;
-    const close = new Set(best);
-    for (let i = 0; i < nearness.length; i++) if (nearness[i]! > floor && !close.has(i)) nearness[i] = floor;
+    const close = marked(nearness.length, best);
+    for (let i = 0; i < nearness.length; i++) if (nearness[i]! > floor && close[i] === 0) nearness[i] = floor;
   }
 
   /** Cosine with the description, nothing subtracted. */
@@ -150,13 +152,25 @@ interface Ranking {
   best: number[];
 }
 
+/** Among very many, only hundreds are worth a full look. */
+function needsShortlist(places: Int32Array, { limit }: MatchOptions): boolean {
+  return limit !== undefined && limit <= SHORTLISTED / 4 && places.length > 2 * SHORTLISTED;
+}
+
+/** 1 at the positions given, 0 elsewhere. */
+function marked(length: number, positions: readonly number[]): Uint8Array {
+  const marks = new Uint8Array(length);
+  for (const position of positions) marks[position] = 1;
+  return marks;
+}
+
 function withTheRest(
   best: readonly number[],
   nearness: Float32Array,
   { limit, accept = () => true }: MatchOptions,
 ): number[] {
-  const close = new Set(best);
-  const other = (position: number) => !close.has(position) && accept(position);
+  const close = marked(nearness.length, best);
+  const other = (position: number) => close[position] === 0 && accept(position);
   if (limit !== undefined) return [...best, ...bestPositions(nearness, limit - best.length, other)];
   const all = [...best];
   for (let i = 0; i < nearness.length; i++) if (other(i)) all.push(i);

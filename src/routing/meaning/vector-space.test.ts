@@ -1,5 +1,5 @@
 import { WordEmbedder } from '../../../test/routing/fixtures';
-import { centredCosine, centreQuery, centroidOf, dotAt, layOut, meanOfLargest } from './vector-space';
+import { centredCosine, centreQuery, centroidOf, dotAt, layOut, nearestMean } from './vector-space';
 
 const ENGLISH = Array.from({ length: 15 }, (_, i) => `common english words and number${i}`);
 const CHINESE = Array.from({ length: 15 }, (_, i) => `常用 中文 词语 数字${i}`);
@@ -42,8 +42,13 @@ test('dotAt takes any length and place', () => {
   expect(dotAt(query, Float32Array.of(9, 9, 1, 1, 1, 1, 1, 2), 2)).toBe(1 + 2 + 3 + 4 + 5 + 12);
 });
 
-test('meanOfLargest of fewer, of more, of none', () => {
-  expect(meanOfLargest([1, 5, 3, 4], 3)).toBe(4);
-  expect(meanOfLargest([2], 3)).toBe(2);
-  expect(meanOfLargest([], 3)).toBe(0);
+test('nearestMean averages the three nearest, all when there are fewer, nothing of none', async () => {
+  const rows = await laidOut(TEXTS);
+  const [raw] = await new WordEmbedder().embed(['words number3']);
+  const query = centreQuery(rows, 'words number3', raw!);
+  const members = ENGLISH.map((text) => rows.rowOf.get(text)!);
+  const sorted = members.map((row) => centredCosine(rows, query, row)).sort((a, b) => b - a);
+  expect(nearestMean(rows, query, members)).toBeCloseTo((sorted[0]! + sorted[1]! + sorted[2]!) / 3, 6);
+  expect(nearestMean(rows, query, members.slice(0, 1))).toBeCloseTo(centredCosine(rows, query, members[0]!), 6);
+  expect(nearestMean(rows, query, [])).toBe(0);
 });

@@ -126,16 +126,20 @@ export function centroidOf(rows: VectorRows, members: readonly number[]): Float3
   return centroid.map((value) => value * scale);
 }
 
-/** Mean centred cosine of the query's three nearest rows among `members`. */
+/** Mean centred cosine of the query's three nearest rows among `members`, of all when there are fewer; 0 of none. */
 export function nearestMean(rows: VectorRows, query: CentredQuery, members: readonly number[]): number {
-  return meanOfLargest(
-    members.map((row) => centredCosine(rows, query, row)),
-    NEAREST,
-  );
+  const nearest = new Float64Array(NEAREST).fill(-Infinity);
+  for (const row of members) insertLargest(nearest, centredCosine(rows, query, row));
+  const count = Math.min(NEAREST, members.length);
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum += nearest[i]!;
+  return sum / Math.max(1, count);
 }
 
-/** Mean of the `count` largest values; of all of them when there are fewer, 0 of none. */
-export function meanOfLargest(values: readonly number[], count: number): number {
-  const largest = [...values].sort((a, b) => b - a).slice(0, count);
-  return largest.length === 0 ? 0 : largest.reduce((sum, value) => sum + value, 0) / largest.length;
+/** Keeps the largest values seen, largest first. */
+function insertLargest(largest: Float64Array, value: number): void {
+  let i = largest.length - 1;
+  if (value <= largest[i]!) return;
+  for (; i > 0 && value > largest[i - 1]!; i--) largest[i] = largest[i - 1]!;
+  largest[i] = value;
 }
