@@ -42,7 +42,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const egress = parseEgressAllow(config.security.egress_allow);
   const etcd = createEtcd({ hosts: config.registry.etcd });
   const base = { etcd, keyPrefix: config.registry.key_prefix, tenant: DEFAULT_TENANT, logger };
-  const registry = new Registry(base);
+  const registry = new Registry(base, { strictNames: config.registry.strict_names, breakerWindowSec: config.breaker.window_sec });
   const stats = new StatsHub(base);
   const view = new RegistryView({ ...base, refreshIntervalMs: config.registry.refresh_interval, stats: stats.lookup() });
   const agentMetrics = createAgentMetrics(metrics);

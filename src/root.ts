@@ -1,7 +1,7 @@
 /** What every composition root does: read its arguments, run until a signal, stop in order. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { loadConfig, type Config } from './config';
+import { inactiveSettings, loadConfig, type Config } from './config';
 
 /** The file read when `--config` is not given. */
 const DEFAULT_CONFIG_FILE = 'agent-reach.yaml';
@@ -22,7 +22,11 @@ export function readRootArguments(meaning: Record<string, FlagMeaning>): { confi
     if (!section || !key || value === undefined) continue;
     overrides[section] = { ...overrides[section], [key]: /^\d+$/.test(String(value)) ? Number(value) : value };
   }
-  const config = loadConfig({ text: present ? readFileSync(file, 'utf8') : '', fileName: file, env: process.env, overrides });
+  const text = present ? readFileSync(file, 'utf8') : '';
+  const config = loadConfig({ text, fileName: file, env: process.env, overrides });
+  for (const setting of inactiveSettings({ text, fileName: file })) {
+    process.stderr.write(`${file}: ${setting} has no effect in this release\n`);
+  }
   return { config, flags: new Set(Object.keys(values).filter((name) => meaning[name] === 'flag' && values[name] === true)) };
 }
 

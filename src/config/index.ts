@@ -1,2 +1,2 @@
-export { loadConfig, type ConfigSources } from './load';
+export { inactiveSettings, loadConfig, type ConfigSources } from './load';
 export type { Config } from './schema';

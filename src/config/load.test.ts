@@ -1,4 +1,4 @@
-import { loadConfig } from './load';
+import { inactiveSettings, loadConfig } from './load';
 
 const problem = (text: string) => {
   try {
@@ -49,6 +49,11 @@ describe('the configuration', () => {
 
   it.each(['server: [', 'a: 1\na: 2', '- a', 'server: { port: 1, port: 2 }'])('refuses %j as a document', (text) => {
     expect(problem(text).code).toMatch(/invalid_request|duplicate_key/);
+  });
+
+  it('tells which settings of a file nothing acts on yet', () => {
+    expect(inactiveSettings({ text: 'server: { port: 1 }\nrouter: { exploration: { rate: 0.2 } }\nroutes: []' })).toEqual(['router.exploration', 'routes']);
+    expect(inactiveSettings({ text: '' })).toEqual([]);
   });
 
   it('lets flags win over the environment, and the environment over the file', () => {

@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml';
 import { ReachError } from '../protocol/reach-error';
 import { assertPlainJson } from '../protocol/strict-json';
 import { validate } from '../protocol/validation';
-import { configSchema, type Config } from './schema';
+import { configSchema, INACTIVE_SETTINGS, type Config } from './schema';
 
 /** Environment variables that override single settings; everything else is in the file. */
 const ENVIRONMENT: Record<string, readonly [string, string]> = {
@@ -50,7 +50,16 @@ function listed(error: ReachError, fileName = 'The configuration'): ReachError {
   return new ReachError(error.code, `${fileName} is not valid:\n${lines.join('\n')}`, error.options);
 }
 
-function readYaml({ text, fileName }: ConfigSources): Record<string, Record<string, unknown>> {
+/** Which settings of a file have no effect in this release; for a warning at start. */
+export function inactiveSettings(sources: Pick<ConfigSources, 'text' | 'fileName'>): string[] {
+  const written: Record<string, Record<string, unknown>> = readYaml(sources);
+  return INACTIVE_SETTINGS.filter((setting) => {
+    const [section = '', key] = setting.split('.');
+    return key === undefined ? written[section] !== undefined : written[section]?.[key] !== undefined;
+  });
+}
+
+function readYaml({ text, fileName }: Pick<ConfigSources, 'text' | 'fileName'>): Record<string, Record<string, unknown>> {
   if (!text?.trim()) return {};
   const document = parseDocument(text, { uniqueKeys: true });
   const [error] = document.errors;

@@ -27,6 +27,13 @@ const rule = z.strictObject({
   agent: z.string().regex(/^[a-z0-9_-]{1,64}(#.+)?$/, 'an agent name, or name#version'),
 });
 
+const routeEntry = z.strictObject({
+  ability: z.string().min(1),
+  from: z.string().min(1),
+  to: z.string().regex(/^[a-z0-9_-]{1,64}#.+$/, 'agent#version'),
+  weight: z.number().int().min(0),
+});
+
 const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never);
 
 /** The whole configuration, as written in `agent-reach.yaml`. Unknown keys are refused by name. */
@@ -51,6 +58,7 @@ export const configSchema = z.strictObject({
     key_prefix: z.string().startsWith('/').default('/agent-reach'),
     refresh_interval: duration.default(10_000),
     health_threshold: share.default(0.3),
+    strict_names: z.boolean().default(false).meta({ description: 'Refuse ability names that are near a known one, instead of warning.' }),
   }),
   router: section({
     default_strategy: strategy.default('score_based'),
@@ -63,6 +71,7 @@ export const configSchema = z.strictObject({
     }).prefault({}),
     instance_weights: weights({ load: share.default(0.5), latency: share.default(0.3), reliability: share.default(0.2) }).prefault({}),
     rules: z.array(rule).max(1000).default([]),
+    exploration: section({ rate: share.default(0.1), band: share.default(0.05) }),
   }),
   embeddings: section({
     url: z.url().optional().meta({ description: 'OpenAI-compatible base URL, such as http://127.0.0.1:8009/v1; without it routing by meaning is lexical.' }),
@@ -74,8 +83,15 @@ export const configSchema = z.strictObject({
   }),
   adapter: section({
     protocol_timeout_ms: z.number().int().min(1).max(86_400_000).default(5_000),
+    stream_enabled: z.boolean().default(true),
     connections_per_agent: z.number().int().min(1).max(1024).default(64),
   }),
+  breaker: section({
+    window_sec: z.number().min(1).max(3_600).default(120),
+    latency_ms: z.number().int().min(1).max(86_400_000).optional(),
+    probe_interval_sec: z.number().min(0.1).max(3_600).default(5),
+  }),
+  routes: z.array(routeEntry).max(10_000).default([]),
   security: section({
     api_key_env: z.string().optional().meta({ description: 'Name of the variable that holds the API key; without it every caller on a loopback address is let in.' }),
     reach_token_secret_env: z.string().optional().meta({ description: 'At least 32 bytes; without it the gateways share one they keep in etcd.' }),
@@ -86,6 +102,19 @@ export const configSchema = z.strictObject({
     level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   }),
 });
+
+/**
+ * Settings that are read and validated already, so that one file serves this release and the next, but that nothing
+ * acts on yet. Whoever sets one is told at start.
+ */
+export const INACTIVE_SETTINGS = [
+  'registry.health_threshold',
+  'router.exploration',
+  'adapter.stream_enabled',
+  'breaker.latency_ms',
+  'breaker.probe_interval_sec',
+  'routes',
+] as const;
 
 /** The typed, validated configuration with defaults applied; durations are milliseconds. */
 export type Config = z.infer<typeof configSchema>;

@@ -1,4 +1,4 @@
-import { isGrpcDeadlineError, isGrpcServiceError, ServiceError, WorkflowNotFoundError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, WorkflowNotFoundError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ReachError } from '../protocol/reach-error';
 
 /** How long one request to Temporal may take before the engine counts as unavailable, ms. */
@@ -7,12 +7,13 @@ export const ENGINE_TIMEOUT_MS = 5_000;
 /** gRPC codes that mean that the server, not the request, is at fault (https://grpc.io/docs/guides/status-codes). */
 const ENGINE_DOWN = new Set([1, 2, 4, 8, 13, 14]);
 const CANCELLED = 1;
+const DEADLINE_EXCEEDED = 4;
 const INVALID_ARGUMENT = 3;
 
 /** True when a wait simply ended: its deadline passed, nothing failed. The native connection says so as CANCELLED. */
 export function isWaitOver(caught: unknown): boolean {
   const error = grpcErrorIn(caught);
-  return error !== null && (isGrpcDeadlineError(error) || (error.code === CANCELLED && /timeout expired/i.test(error.message)));
+  return error?.code === DEADLINE_EXCEEDED || (error?.code === CANCELLED && /timeout expired/i.test(error.message));
 }
 
 /** The gRPC error behind what the client throws, which wraps it once or twice. */

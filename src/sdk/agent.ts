@@ -32,9 +32,9 @@ import type { MovableWorker } from './movable-worker';
 import type { AgentEvents, AgentLog, AgentOptions, Registration } from './agent-types';
 import { CallRunner } from './call-runner';
 import { HttpHost } from './http-host';
-import type { Beat } from './heartbeat-schedule';
+import { InstanceLease } from './instance-lease';
 import { LeaseKeeper, type KeptLease } from './lease-keeper';
-import { RegistrationApi, type WorkerAddress } from './registration-api';
+import { RegistrationApi } from './registration-api';
 import { monotonic, settledWithin } from './time';
 import { Transport } from './transport';
 
@@ -72,11 +72,11 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   readonly #runner: CallRunner;
   readonly #transport: Transport;
   readonly #api: RegistrationApi;
+  readonly #lease: InstanceLease;
   readonly #keeper: LeaseKeeper;
   #host: AgentHost | undefined;
   #worker: MovableWorker | undefined;
   #hostUrl: string | undefined;
-  #workerAt: WorkerAddress | undefined;
   #ending: Promise<void> | undefined;
   #trouble: string | undefined;
   readonly #onSignal = () => void this.drain();
@@ -99,6 +99,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     this.#runner = new CallRunner({ handlers: options.handlers, maxConcurrency: this.#maxConcurrency, log: this.#log });
     this.#transport = new Transport({ url: options.gateway, apiKey: options.apiKey, maxConnections: 4 });
     this.#api = new RegistrationApi(this.#transport, { name: descriptor.name, instanceId: this.instanceId });
+    this.#lease = this.#makeLease();
     this.#keeper = this.#makeKeeper();
   }
 
@@ -170,7 +171,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     const { name, version, endpoint } = this.#loaded.descriptor;
     const { worker = {}, drainTimeoutMs: graceMs = DRAIN_TIMEOUT_MS } = this.options;
     const { address = '127.0.0.1:7233', namespace = 'default' } = worker;
-    const at = this.#workerAt ?? {
+    const at = this.#lease.workerAt ?? {
       address,
       namespace,
       task_queue: agentTaskQueue({ name, version, taskQueue: endpoint?.task_queue }),
@@ -186,11 +187,25 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     });
   }
 
+  #makeLease(): InstanceLease {
+    const { version } = this.#loaded.descriptor;
+    const { ttlSec: ttl_sec = DEFAULT_LEASE_TTL_SEC, replaceDescriptor = false } = this.options;
+    const instance = () => ({
+      version,
+      ttl_sec,
+      max_concurrency: this.#maxConcurrency,
+      ...(this.#hostUrl !== undefined && { host: this.#hostUrl }),
+    });
+    return new InstanceLease({
+      api: this.#api,
+      source: this.#loaded.source,
+      replaceDescriptor,
+      instance,
+      runner: this.#runner,
+    });
+  }
+
   #makeKeeper(): LeaseKeeper {
-    const api = {
-      register: (signal: AbortSignal) => this.#register(signal),
-      beat: (epoch: string, beat: Beat, signal: AbortSignal) => this.#beat(epoch, beat, signal),
-    };
     const listener = {
       registered: (lease: KeptLease, again: boolean) => this.#registered(lease, again),
       lost: (reason: string) => this.#lost(reason),
@@ -198,30 +213,8 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
       error: (error: ReachError) => this.#report(error),
       recovered: () => this.#recovered(),
     };
-    return new LeaseKeeper(api, listener, {
-      clock: monotonic,
-      random: Math.random,
-      intervalMs: this.options.heartbeatIntervalMs,
-    });
-  }
-
-  async #register(signal: AbortSignal): Promise<KeptLease> {
-    await this.#api.putDescriptor(this.#loaded.source, { replace: this.options.replaceDescriptor ?? false, signal });
-    const body = {
-      version: this.#loaded.descriptor.version,
-      ttl_sec: this.options.ttlSec ?? DEFAULT_LEASE_TTL_SEC,
-      max_concurrency: this.#maxConcurrency,
-      ...(this.#hostUrl !== undefined && { host: this.#hostUrl }),
-    };
-    const answer = await this.#api.putInstance(body, signal);
-    this.#workerAt = answer.worker;
-    return { epoch: String(answer.epoch), ttlSec: answer.ttl_sec };
-  }
-
-  #beat(epoch: string, beat: Beat, signal: AbortSignal): Promise<number> {
-    const { status, load, inFlight } = this.#runner;
-    const body = { epoch, status, load, in_flight: inFlight, ...(beat.renew && { renew: true as const }) };
-    return this.#api.heartbeat(body, { timeoutMs: beat.timeoutMs, signal });
+    const { heartbeatIntervalMs: intervalMs } = this.options;
+    return new LeaseKeeper(this.#lease, listener, { clock: monotonic, random: Math.random, intervalMs });
   }
 
   #registered(lease: KeptLease, again: boolean): void {
@@ -233,7 +226,8 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
         'the lease is shorter than ten heartbeats: a few lost ones end it; raise ttlSec or lower heartbeatIntervalMs',
       );
     }
-    if (this.#workerAt) void this.#worker?.follow(this.#workerAt, (caught) => this.#report(ReachError.from(caught)));
+    const { workerAt } = this.#lease;
+    if (workerAt) void this.#worker?.follow(workerAt, (caught) => this.#report(ReachError.from(caught)));
     this.emit(again ? 're-registered' : 'registered', { epoch: lease.epoch, ttlSec: lease.ttlSec });
   }
 

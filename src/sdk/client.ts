@@ -21,10 +21,11 @@ import type { DescriptorDraft } from '../protocol/descriptor';
 import type { EnvelopeDraft } from '../protocol/envelope';
 import { DEFAULT_TIMEOUT_MS } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
-import type { JsonObject, Receipt, ReachStatus, Trace } from '../protocol/shapes';
+import type { JsonObject, Receipt, Trace } from '../protocol/shapes';
+import type { ClientOptions, InvokeOptions, ListFilter, RequestOptions, WaitOptions } from './client-types';
 import { pollUntilEnd, resultOf } from './long-poll';
 import { Budget, monotonic, type Clock } from './time';
-import { Transport, type TransportCall, type TransportOptions } from './transport';
+import { Transport, type TransportCall } from './transport';
 import type {
   AbilityHit,
   AbilityView,
@@ -42,6 +43,7 @@ export { ReachError, type FieldError, type Problem } from '../protocol/reach-err
 export { isTransient, isRetryableByCaller, type ErrorCode } from '../protocol/error-codes';
 export type * from '../protocol/shapes';
 export type { EnvelopeDraft } from '../protocol/envelope';
+export type * from './client-types';
 export type * from './wire-types';
 export type { ReachResult } from './wire-types';
 
@@ -53,43 +55,6 @@ const VERDICT_GRACE_MS = 3_000;
 const EXCHANGE_GRACE_MS = 5_000;
 /** Most time for anything but a reach, ms. */
 const REQUEST_TIMEOUT_MS = 10_000;
-
-/** Options of {@link AgentReachClient}. */
-export interface ClientOptions extends TransportOptions {
-  /** Default deadline of a sync reach, ms. Default 10,000. */
-  timeoutMs?: number;
-}
-
-/** Everything an envelope may say but what {@link AgentReachClient.invokeAbility} says for you. */
-export type InvokeOptions = Omit<EnvelopeDraft, 'ability' | 'payload' | 'mode' | 'timeout_ms'> & WaitOptions;
-
-/** How long to wait, and what stops the waiting. */
-export interface WaitOptions {
-  /** Of the whole reach where it is made, else of the waiting, ms. */
-  timeoutMs?: number;
-  /** Stops the waiting; the reach goes on unless `cancelOnAbort` is set. */
-  signal?: AbortSignal;
-  /** Called when the answer is not there at once: the reach is durable and routed, its result will follow (R5). */
-  onReceipt?: (receipt: Receipt) => void;
-  /** Also cancels the reach when `signal` aborts once the reach has an id. Default false. */
-  cancelOnAbort?: boolean;
-}
-
-/** Filter of {@link AgentReachClient.list}. `since` is an ISO time; `limit` is a page's size. */
-export interface ListFilter {
-  status?: ReachStatus;
-  ability?: string;
-  agent?: string;
-  source?: string;
-  since?: string;
-  cursor?: string;
-  limit?: number;
-}
-
-/** Options of a plain request. */
-export interface RequestOptions {
-  signal?: AbortSignal;
-}
 
 /**
  * A caller's connection to one gateway: typed, pooled, abortable. Lost requests are repeated only where that is safe: a

@@ -1,5 +1,5 @@
 /** The compose file as far as it can be judged without a container engine. */
-import Ajv from 'ajv';
+import Ajv from 'ajv/dist/2020';
 import { loadConfig } from '../../src/config';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes';
 import { isThere, textOf, yamlOf } from './files';
@@ -26,6 +26,13 @@ const compose = yamlOf<Compose>('docker-compose.yml');
 const { services } = compose;
 const all = Object.entries(services);
 const service = (name: string): Service => services[name] ?? fail(name);
+
+/** The environment of a service as the engine would fill it in where nothing is set: `${NAME:-default}`. */
+function environmentOf(name: string): Record<string, string> {
+  const entries = Object.entries(service(name).environment ?? {});
+  return Object.fromEntries(entries.map(([key, value]) => [key, value.replace(/^\$\{\w+:-(.*)\}$/, '$1')]));
+}
+
 function fail(name: string): never {
   throw new Error(`docker-compose.yml has no service ${name}`);
 }
@@ -94,7 +101,7 @@ describe('the gateway and the worker of docker-compose.yml', () => {
   });
 
   it.each(['gateway', 'worker'])('%s: finds the engines under their services’ names and ports', (name) => {
-    const { temporal, registry } = configOf(service(name).environment);
+    const { temporal, registry } = configOf(environmentOf(name));
     expect(temporal).toMatchObject({
       address: 'temporal:7233',
       namespace: service('temporal-namespace').environment?.TEMPORAL_NAMESPACE,

@@ -88,28 +88,20 @@ describe('calls', () => {
   });
 
   it.each([
-    ['a refusal', () => new AgentRejected('no such ticket'), 422, 'agent_rejected', 'no such ticket', null],
-    ['a crash', () => new TypeError('x is undefined'), 500, 'agent_error', 'x is undefined', null],
-    [
-      'a failure with advice',
-      () => new AgentFailed('model restarts', 1_500),
-      500,
-      'agent_error',
-      'model restarts',
-      '2',
-    ],
-    ['too much to do', () => new AgentBusy('queue is full', 3_000), 429, 'agent_busy', 'queue is full', '3'],
-    ['a thrown string', () => 'oops', 500, 'agent_error', 'oops', null],
-  ])('answers %s with the right status and no stack', async (_, error, status, code, detail, retryAfter) => {
+    ['a refusal', () => new AgentRejected('no such ticket'), ['agent_rejected', 422, 'no such ticket', null]],
+    ['a crash', () => new TypeError('x is undefined'), ['agent_error', 500, 'x is undefined', null]],
+    ['a failure with advice', () => new AgentFailed('restarting', 1_500), ['agent_error', 500, 'restarting', '2']],
+    ['too much to do', () => new AgentBusy('queue is full', 3_000), ['agent_busy', 429, 'queue is full', '3']],
+    ['a thrown string', () => 'oops', ['agent_error', 500, 'oops', null]],
+  ] as const)('answers %s with the right status and no stack', async (_, error, expected) => {
     await serve(() => {
       throw error();
     });
-    const answer = await post(call());
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatchObject({ code, detail, status });
-    expect(answer.headers.get('retry-after')).toBe(retryAfter);
-    expect(JSON.stringify(answer.body)).not.toMatch(/\.ts|node_modules|stack/);
-    expect(log.lines.map(({ fields }) => fields)).toContainEqual(expect.objectContaining({ code, reach_id: 'r-1' }));
+    const { body, status, headers } = await post(call());
+    expect([body.code, status, body.detail, headers.get('retry-after')]).toEqual(expected);
+    expect(JSON.stringify(body)).not.toMatch(/\.ts|node_modules|stack/);
+    const logged = log.lines.map(({ fields }) => fields);
+    expect(logged).toContainEqual(expect.objectContaining({ code: body.code, reach_id: 'r-1' }));
   });
 
   it.each([

@@ -285,12 +285,14 @@ describe('the rest of the API', () => {
   });
 });
 
-it('loads neither Temporal nor zod', () => {
+it('loads neither Temporal nor zod', async () => {
   for (const name of ['@temporalio/worker', '@temporalio/activity', 'zod']) {
     jest.doMock(name, () => {
       throw new Error(`${name} was loaded`);
     });
   }
-  jest.isolateModules(() => expect(() => require('../../src/sdk/client')).not.toThrow());
-  jest.isolateModules(() => expect(() => require('../../src/sdk/worker-host')).toThrow('was loaded'));
+  await jest.isolateModulesAsync(async () => {
+    await expect(import('../../src/sdk/client')).resolves.toHaveProperty('AgentReachClient');
+    await expect(import('../../src/sdk/worker-host')).rejects.toThrow('was loaded');
+  });
 });

@@ -6,6 +6,8 @@ import { fit } from './text';
 
 const NAME_CELLS = 18;
 const FACTOR_CELLS = 17;
+/** Name, duration and gaps of a hop's line. */
+const HOP_CELLS = 27;
 const FACTORS = [
   ['semantic_similarity', 'meaning'],
   ['latency_score', 'latency'],
@@ -69,7 +71,8 @@ export function waterfall(trace: Trace, { colors, width }: Canvas): string[] {
     const paint = hop.outcome === 'ok' ? colors.cyan : colors.red;
     const bar = barOf(offsetOf(hop) / total, hop.duration_ms / total, cells);
     const duration = fit(`${Math.round(hop.duration_ms)} ms`, 9, 'right');
-    return `  ${fit(hop.name, 12)}${duration}  ${paint(bar)}  ${colors.dim(noteOf(hop))}`.trimEnd();
+    const note = fit(noteOf(hop), Math.max(10, width - cells - HOP_CELLS)).trimEnd();
+    return `  ${fit(hop.name, 12)}${duration}  ${paint(bar)}  ${colors.dim(note)}`.trimEnd();
   });
 }
 

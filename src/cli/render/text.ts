@@ -41,7 +41,7 @@ export const agentOf = (name: string | null | undefined, version: string | null 
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
 const ZERO = /\p{M}|[\u200b-\u200f\ufe0f]/u;
-// eslint-disable-next-line no-control-regex -- colour sequences take no room
+/** Colour sequences take no room. */
 const COLOR = /\u001b\[[0-9;]*m/g;
 
 /** Columns that a text takes on a terminal: two for ideographs and pictographs, none for colours. */
