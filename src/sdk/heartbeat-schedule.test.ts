@@ -124,8 +124,36 @@ describe('HeartbeatSchedule', () => {
     fc.assert(property);
   });
 
-  it('gives two agents different rhythms', () => {
-    const seeds = [0.1, 0.7].map((x) => scheduleAt({ random: () => x }).schedule.nextDelayMs());
-    expect(new Set(seeds).size).toBe(2);
+  it('spreads a herd that lost its registry at the same moment', () => {
+    const outage = { from: 1_000, to: 13_000 };
+    const returns = Array.from({ length: 300 }, (_, agent) => firstBeatAfter(outage, seeded(agent)));
+    const buckets = new Map<number, number>();
+    for (const { at } of returns) {
+      const bucket = Math.floor((at - outage.to) / 250);
+      buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
+    }
+    expect(Math.max(...buckets.values())).toBeLessThanOrEqual(300 / 4);
+    expect(Math.max(...returns.map(({ at }) => at)) - outage.to).toBeLessThanOrEqual(3_300);
+    expect(Math.max(...returns.map(({ tries }) => tries))).toBeLessThanOrEqual(12);
   });
 });
+
+/** When an agent is heard again after an outage in which every heartbeat is refused, and how often it had tried. */
+function firstBeatAfter(outage: { from: number; to: number }, random: () => number): { at: number; tries: number } {
+  const time = { ms: 0 };
+  const schedule = new HeartbeatSchedule({ clock: () => time.ms, random });
+  schedule.leased(30, 0);
+  for (let tries = 0; ; tries += 1) {
+    time.ms += schedule.nextDelayMs();
+    if (time.ms > outage.to) return { at: time.ms, tries };
+    const { sentAtMs } = schedule.beat();
+    if (time.ms >= outage.from) schedule.failed();
+    else schedule.acknowledged(30, sentAtMs);
+  }
+}
+
+/** Park–Miller: the same numbers in every run. */
+function seeded(seed: number): () => number {
+  let state = (seed + 1) * 7_919;
+  return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+}

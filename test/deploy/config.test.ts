@@ -1,6 +1,6 @@
 /** examples/agent-reach.yaml and docs/config.md against the schema: every key is there, with its default. */
 import { z } from 'zod';
-import { loadConfig } from '../../src/config';
+import { inactiveSettings, loadConfig } from '../../src/config';
 import { configSchema } from '../../src/config/schema';
 import { textOf } from './files';
 
@@ -37,9 +37,15 @@ describe('examples/agent-reach.yaml', () => {
     expect(config).toEqual({ ...rest, security: { ...security, token_env_allow: ['PRODUCT_QA_TOKEN'] } });
   });
 
+  it('sets nothing that would be warned about', () => {
+    expect(inactiveSettings({ text: sample })).toEqual([]);
+  });
+
   it.each(keys)('has %s, at least as a comment', (key) => {
-    const section = sample.split(/^(?=\w+:)/m).find((part) => part.startsWith(`${key.split('.')[0]}:`)) ?? '';
-    expect(section).toMatch(new RegExp(`^ +(# )?${key.split('.').at(-1)}:`, 'm'));
+    const [section, ...path] = key.split('.');
+    const parts = sample.split(/^(?=(?:# )?\w+:)/m);
+    const part = parts.find((text) => new RegExp(`^(# )?${section}:`).test(text)) ?? '';
+    expect(part).toMatch(new RegExp(`^ *(# *)?${path.at(-1) ?? section}:`, 'm'));
   });
 });
 
@@ -53,13 +59,21 @@ describe('docs/config.md', () => {
     expect(named.sort()).toEqual([...keys].sort());
   });
 
-  it('names the defaults', () => {
-    const defaults = loadConfig({});
-    expect(reference).toContain(`| \`server.port\` | \`${defaults.server.port}\` |`);
-    expect(reference).toContain(`| \`registry.health_threshold\` | \`${defaults.registry.health_threshold}\` |`);
-    for (const [name, weight] of Object.entries(defaults.router.weights))
-      expect(reference).toContain(`| \`router.weights.${name}\` | \`${weight}\` |`);
-    for (const [name, weight] of Object.entries(defaults.router.instance_weights))
-      expect(reference).toContain(`| \`router.instance_weights.${name}\` | \`${weight}\` |`);
+  it.each(keys)('has the default of %s', (key) => {
+    const [, written = ''] =
+      new RegExp(`^\\| \`${key.replaceAll('.', '\\.')}\` \\| ([^|]+) \\|`, 'm').exec(reference) ?? [];
+    const value = key
+      .split('.')
+      .reduce<unknown>((from, name) => (from as Record<string, unknown>)[name], loadConfig({}));
+    expect([key, written]).toEqual([key, inWords(value, written)]);
   });
 });
+
+/** A default as the reference writes it; durations, which are milliseconds by now, in the unit used there. */
+function inWords(value: unknown, written: string): string {
+  if (value === undefined) return '–';
+  if (Array.isArray(value)) return value.length === 3 ? 'all three' : `\`[${value.join(', ')}]\``;
+  const [, unit] = /^`\d+(ms|s)`$/.exec(written) ?? [];
+  const number = unit === 's' ? Number(value) / 1_000 : String(value);
+  return `\`${number}${unit ?? ''}\``;
+}

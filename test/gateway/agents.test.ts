@@ -223,6 +223,7 @@ it('keeps /metrics to labels that callers cannot invent', async () => {
       ]);
     }
   };
+  await lines();
   await noise('first');
   const before = await lines();
   await noise('second');

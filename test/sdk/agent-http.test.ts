@@ -61,6 +61,10 @@ function gate() {
   return { handler, begun, release: () => release() };
 }
 
+/** A value that contains itself. */
+const loop: { self?: object } = {};
+loop.self = loop;
+
 describe('calls', () => {
   it('hands the handler its payload and what surrounds it', async () => {
     const seen: AgentContext[] = [];
@@ -108,17 +112,7 @@ describe('calls', () => {
     ['an array', [1]],
     ['nothing', undefined],
     ['a number that JSON lacks', { score: Number.NaN }],
-    [
-      'a loop',
-      Object.assign(
-        {},
-        {
-          get self() {
-            return this;
-          },
-        },
-      ),
-    ],
+    ['a loop', loop],
     ['a bigint', { n: 1n }],
   ])('never passes on %s as an answer', async (_, value) => {
     await serve(() => value as never);

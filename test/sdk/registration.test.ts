@@ -203,25 +203,4 @@ describe('staying', () => {
     registry.beatOverride = undefined;
     expect(await again).toEqual([{ epoch: '2', ttlSec: 1 }]);
   });
-
-  it('does not register again in step with the others (no reconnect herd)', async () => {
-    const herd = Array.from({ length: 30 }, () => make({ heartbeatIntervalMs: 1_000, instanceId: undefined }).agent);
-    await Promise.all(herd.map((agent) => agent.start()));
-    await gateway.close();
-    const again = herd.map((agent) => once(agent, 're-registered'));
-    registry.expireAll();
-    await gateway.listen();
-    await Promise.all(again);
-    const times = puts(gateway)
-      .slice(30)
-      .map(({ at }) => at);
-    expect(times).toHaveLength(30);
-    const buckets = new Map<number, number>();
-    for (const at of times)
-      buckets.set(
-        Math.floor((at - Math.min(...times)) / 100),
-        (buckets.get(Math.floor((at - Math.min(...times)) / 100)) ?? 0) + 1,
-      );
-    expect(Math.max(...buckets.values())).toBeLessThanOrEqual(12);
-  });
 });
