@@ -22,9 +22,9 @@ export interface Plan {
 const FULL: Plan = {
   quick: false,
   rounds: 3,
-  warmUpRequests: 300,
+  warmUpRequests: 200,
   latencyRequests: 300,
-  throughputRequests: 600,
+  throughputRequests: 400,
   concurrency: 20,
   pacedRequests: 100,
   thinkMs: { from: 60, to: 160 },

@@ -60,14 +60,19 @@ const RATIOS: readonly (keyof Ratios)[] = [
 ];
 
 function ratios(figures: Figures): Table.Table {
-  const table = tableWith(['', 'p50', 'p95', 'p99', 'paced p50', 'throughput']);
+  const table = tableWith(['', 'p50', 'p95', 'p99', 'paced p50', 'throughput', 'p50 round by round']);
   const row = (pair: 'reach_vs_plain' | 'regular_vs_plain') =>
     RATIOS.map((ratio) => {
       const target = targetOf(pair, ratio);
       const text = figures[pair][ratio].toFixed(2);
       return target ? `${text} ${mark(meets(figures[pair][ratio], target))}` : `${text}  `;
     });
-  table.push([LABELS.reach, ...row('reach_vs_plain')], [LABELS.regular, ...row('regular_vs_plain')]);
+  const byRound = (name: ContenderName) =>
+    figures[name].rounds
+      .map(({ p50_ms }, round) => (p50_ms / figures.plain.rounds[round]!.p50_ms).toFixed(2))
+      .join(' ');
+  table.push([LABELS.reach, ...row('reach_vs_plain'), byRound('reach')]);
+  table.push([LABELS.regular, ...row('regular_vs_plain'), byRound('regular')]);
   return table;
 }
 

@@ -6,11 +6,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes';
 import { embeddingsSupported, progressReporter, startEmbeddings, startEtcd, startTemporal, type RunningEngine } from './engines';
-import { runRoot, STOP_WITH_PARENT } from './root';
+import { runRoot, STOP_WITH_PARENT, type AtExit } from './root';
+
+const VECTORS_WAIT_MS = 30_000;
 
 interface DevOptions {
   port: string;
@@ -32,40 +36,35 @@ function readArguments(): DevOptions {
   return { port: values.port, dataDir: resolve(values['data-dir']), examples: values['with-examples'], configFile: values.config };
 }
 
-async function start(): Promise<() => Promise<void>> {
+async function start(atExit: AtExit): Promise<void> {
   const options = readArguments();
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
-  const engines = await startEngines(options.dataDir);
-  const children: ChildProcess[] = [];
-  const stop = async () => {
-    for (const child of children.toReversed()) await end(child);
-    await Promise.all(engines.map((engine) => engine.stop()));
-  };
-  try {
-    const configFile = writeConfig(options, engines);
-    const gateway = runNode(join(__dirname, 'gateway.js'), ['--config', configFile, '--port', options.port], children);
-    const url = await readyUrl(gateway);
-    if (options.examples) await startExamples(url, children);
-    report(url, engines, configFile);
-    gateway.once('exit', () => {
-      process.stderr.write('dev: the gateway has ended; stopping everything\n');
-      stop().finally(() => process.exit(1));
-    });
-    return stop;
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const engines = await startEngines(options.dataDir, atExit);
+  const configFile = writeConfig(options, engines);
+  const gateway = runNode(join(__dirname, 'gateway.js'), ['--config', configFile, '--port', options.port], atExit);
+  const url = await readyUrl(gateway);
+  if (options.examples) await startExamples(url, atExit);
+  report(url, engines, configFile);
+  gateway.once('exit', (code) => {
+    if (code === 0) return;
+    process.stderr.write(`dev: the gateway ended with code ${code}; stopping everything\n`);
+    process.kill(process.pid, 'SIGTERM');
+  });
 }
 
-async function startEngines(dataDir: string): Promise<RunningEngine[]> {
+async function startEngines(dataDir: string, atExit: AtExit): Promise<RunningEngine[]> {
   const onProgress = progressReporter();
-  const temporal = await startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES, onProgress });
-  const etcd = await startEtcd({ dataDir: join(dataDir, 'etcd'), onProgress });
+  const started: RunningEngine[] = [];
+  const keep = (engine: RunningEngine) => {
+    started.push(engine);
+    atExit(() => engine.stop());
+  };
+  keep(await startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES, onProgress }));
+  keep(await startEtcd({ dataDir: join(dataDir, 'etcd'), onProgress }));
   const { supported, reason } = embeddingsSupported();
-  if (supported) return [temporal, etcd, await startEmbeddings({ onProgress })];
-  process.stderr.write(`dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`);
-  return [temporal, etcd];
+  if (supported) keep(await startEmbeddings({ onProgress }));
+  else process.stderr.write(`dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`);
+  return started;
 }
 
 /** The operator's file, if any, with the addresses of the embedded engines filled in; kept for `agent-reach worker --config`. */
@@ -85,14 +84,14 @@ function writeConfig({ dataDir, configFile }: DevOptions, engines: RunningEngine
   return file;
 }
 
-function runNode(script: string, args: string[], children: ChildProcess[]): ChildProcess {
+function runNode(script: string, args: string[], atExit: AtExit): ChildProcess {
   const child = spawn(process.execPath, [script, ...args], {
     // Own process group: Ctrl-C reaches us only, and we stop them in order. Our death closes their standard input.
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
     env: { ...process.env, [STOP_WITH_PARENT]: '1' },
   });
-  children.push(child);
+  atExit(() => end(child));
   return child;
 }
 
@@ -109,13 +108,24 @@ function readyUrl(child: ChildProcess): Promise<string> {
   });
 }
 
-async function startExamples(url: string, children: ChildProcess[]): Promise<void> {
+async function startExamples(url: string, atExit: AtExit): Promise<void> {
   const script = resolve(__dirname, '../examples/ticket-desk/agents.js');
-  const agents = runNode(script, ['--gateway', url], children);
+  const agents = runNode(script, ['--gateway', url], atExit);
   await new Promise<void>((resolveReady, reject) => {
     agents.stdout?.once('data', () => resolveReady());
     agents.once('exit', (code) => reject(new Error(`the example agents ended with code ${code}; their message is above`)));
   });
+  await vectorsReady(url);
+}
+
+/** Until their vectors are there, agents are told apart by words only: a newcomer's first request deserves better. */
+async function vectorsReady(url: string): Promise<void> {
+  const limit = performance.now() + VECTORS_WAIT_MS;
+  while (performance.now() < limit) {
+    const report = (await (await fetch(`${url}/readyz`)).json()) as { vectors: string };
+    if (report.vectors !== 'warming') return;
+    await setTimeout(100);
+  }
 }
 
 function report(url: string, [temporal]: RunningEngine[], configFile: string): void {
@@ -128,9 +138,13 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise<void>((resolveExit) => child.once('exit', () => resolveExit()));
   child.kill('SIGTERM');
-  const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const patience = new AbortController();
+  void setTimeout(20_000, undefined, { signal: patience.signal }).then(
+    () => child.kill('SIGKILL'),
+    () => undefined,
+  );
   await exited;
-  clearTimeout(patience);
+  patience.abort();
 }
 
 runRoot('dev', start);

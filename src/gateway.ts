@@ -3,18 +3,18 @@
  * Usage: node gateway.js [--config FILE] [--port N] [--no-worker]
  */
 import type { Config } from './config';
-import { readRootArguments, runRoot } from './root';
+import { readRootArguments, runRoot, type AtExit } from './root';
 import { serve } from './serve';
 import { createLogger } from './telemetry/logger';
 
-/** Starts the gateway and announces it; resolves with what stops it again. */
-async function start(): Promise<() => Promise<void>> {
+/** Starts the gateway and announces it. */
+async function start(atExit: AtExit): Promise<void> {
   const { config, flags } = readRootArguments({ port: 'server.port', 'no-worker': 'flag' });
   const logger = createLogger('gateway', config.logging.level);
   const gateway = await serve(config, { logger, apiKey: apiKeyOf(config), withWorker: !flags.has('no-worker') });
+  atExit(() => gateway.close());
   logger.info({ url: gateway.url }, 'gateway ready');
   process.stdout.write(`ready ${gateway.url}\n`);
-  return () => gateway.close();
 }
 
 /** The key that callers must send; null when none is configured, which only loopback may be served without. */

@@ -32,6 +32,7 @@ export interface Platform {
   tokens: ReachTokens;
   egress: EgressPolicy;
   connection: NativeConnection;
+  vectors(): VectorState;
   activities: ActivityDependencies;
   close(): Promise<void>;
 }
@@ -60,7 +61,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const embedder = embedderOf(config);
   const matcher = matcherOf(config, embedder);
   const router = new Router({ world: () => view.world(), matcher, config: routerConfig(config) });
-  const stopWarming = keepWarm(router, view, logger);
+  const warming = keepWarm(router, view, logger);
   const tokens = new ReachTokens(await reachSecret(config, base));
   const connection = await connectTemporal(config);
   const http = new HttpAdapter({ dispatcher, egress, readToken: readTokenOf(config), onRequest: agentMetrics.requestSent });
@@ -79,6 +80,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     tokens,
     egress,
     connection,
+    vectors: () => (embedder === null ? 'lexical' : warming.pending() ? 'warming' : 'ready'),
     activities: {
       router,
       world: () => view.world(),
@@ -91,7 +93,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       random: Math.random,
     },
     async close() {
-      stopWarming();
+      warming.stop();
       await prober.stop();
       await stats.stop();
       await view.stop();
@@ -164,17 +166,25 @@ function matcherOf({ embeddings }: Config, embedder: ReturnType<typeof embedderO
   return embedder ? new SemanticMatcher({ embedder, fallback, patienceMs: embeddings.timeout }) : fallback;
 }
 
+/** Whether agents are told apart by meaning: vectors computed, being computed, or words only. */
+export type VectorState = 'ready' | 'warming' | 'lexical';
+
 /** Computes the vectors of new descriptors as they appear, so that no request waits for them. Heartbeats change nothing. */
-function keepWarm(router: Router, view: RegistryView, logger: Logger): () => void {
+function keepWarm(router: Router, view: RegistryView, logger: Logger): { stop: () => void; pending: () => boolean } {
   let known: readonly unknown[] = [];
+  let running = 0;
   const warm = () => {
     const descriptors = view.world().agents.map(({ descriptor }) => descriptor);
     if (descriptors.length === known.length && descriptors.every((descriptor, index) => descriptor === known[index])) return;
     known = descriptors;
-    router.warm().catch((err: unknown) => logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now'));
+    running += 1;
+    router
+      .warm()
+      .catch((err: unknown) => logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now'))
+      .finally(() => (running -= 1));
   };
   warm();
-  return view.onChange(warm);
+  return { stop: view.onChange(warm), pending: () => running > 0 };
 }
 
 function routerConfig({ router }: Config) {

@@ -1,5 +1,6 @@
 /** What every composition root does: read its arguments, run until a signal, stop in order. */
 import { existsSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import { inactiveSettings, loadConfig, type Config } from './config';
 
@@ -30,26 +31,41 @@ export function readRootArguments(meaning: Record<string, FlagMeaning>): { confi
   return { config, flags: new Set(Object.keys(values).filter((name) => meaning[name] === 'flag' && values[name] === true)) };
 }
 
+/** Registers what must be stopped when the root ends; called in reverse order, also when it ends while it is starting. */
+export type AtExit = (stop: () => Promise<void>) => void;
+
 /**
- * Runs a root until SIGINT or SIGTERM, then stops it in order; a second signal ends it at once. Exit codes: 0
- * after a signal, 1 when it could not start.
+ * Runs a root until SIGINT or SIGTERM, then stops in order what it has started; a second signal ends it at once.
+ * Exit codes: 0 after a signal (128 + its number while it was still starting), 1 when it could not start.
  */
-export function runRoot(name: string, start: () => Promise<() => Promise<void>>): void {
+export function runRoot(name: string, start: (atExit: AtExit) => Promise<void>): void {
+  const stops: (() => Promise<void>)[] = [];
+  let started = false;
+  let stopping = false;
+  const stopAll = async () => {
+    for (const stop of stops.toReversed()) await stop();
+  };
   const fail = (error: unknown) => {
     process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
+    stopping = true;
+    void stopAll().finally(() => process.exit(1));
   };
-  start().then((stop) => {
-    let stopping = false;
-    const onSignal = () => {
-      if (stopping) process.exit(130);
-      stopping = true;
-      stop().then(() => process.exit(0), fail);
-    };
-    process.on('SIGINT', onSignal);
-    process.on('SIGTERM', onSignal);
-    stopWithParent(onSignal);
-  }, fail);
+  const onSignal = (signal: NodeJS.Signals) => {
+    const code = 128 + constants.signals[signal];
+    if (stopping) process.exit(code);
+    stopping = true;
+    stopAll().then(() => process.exit(started ? 0 : code), fail);
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  stopWithParent(() => onSignal('SIGTERM'));
+  start((stop) => stops.push(stop)).then(
+    () => {
+      started = true;
+    },
+    // What was being started fails when it is stopped under way; the signal has the word then.
+    (error: unknown) => (stopping ? undefined : fail(error)),
+  );
 }
 
 /** Set by a parent that holds our standard input open as long as it lives. */

@@ -99,9 +99,9 @@ function services(platform: Platform, readiness: Readiness) {
   };
 }
 
-function readinessOf({ connection, config, view }: Platform): Readiness {
+function readinessOf({ connection, config, view, vectors }: Platform): Readiness {
   const { namespace } = config.temporal;
-  return new Readiness({ client: new Client({ connection, namespace }), namespace, view });
+  return new Readiness({ client: new Client({ connection, namespace }), namespace, view, vectors });
 }
 
 function listen(server: Server, { port, host }: Config['server']): Promise<void> {

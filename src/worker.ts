@@ -3,23 +3,23 @@
  * Usage: node worker.js [--config FILE]
  */
 import { createPlatform, createWorker } from './platform';
-import { readRootArguments, runRoot } from './root';
+import { readRootArguments, runRoot, type AtExit } from './root';
 import { createLogger } from './telemetry/logger';
 import { createMetricsRegistry } from './telemetry/metrics';
 
-async function start(): Promise<() => Promise<void>> {
+async function start(atExit: AtExit): Promise<void> {
   const { config } = readRootArguments({});
   const logger = createLogger('worker', config.logging.level);
   const platform = await createPlatform(config, logger, createMetricsRegistry());
+  atExit(() => platform.close());
   const worker = await createWorker(platform);
   const working = worker.run();
-  logger.info({ task_queue: config.temporal.task_queue }, 'worker ready');
-  process.stdout.write('ready worker\n');
-  return async () => {
+  atExit(async () => {
     worker.shutdown();
     await working;
-    await platform.close();
-  };
+  });
+  logger.info({ task_queue: config.temporal.task_queue }, 'worker ready');
+  process.stdout.write('ready worker\n');
 }
 
 runRoot('worker', start);

@@ -9,7 +9,7 @@ import { validate } from '../protocol/validation';
 import type { World } from '../protocol/world';
 import { resultSignal, type LateResult } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
-import { fromTemporal } from './temporal-errors';
+import { bounded, fromTemporal } from './temporal-errors';
 
 /** Takes the results of agents that had answered "accepted", and hands them to the waiting reach as a signal. */
 export class LateResults {
@@ -21,9 +21,10 @@ export class LateResults {
     const result = validate(lateResultSchema, body) as LateResult['result'];
     const memo = await this.options.reader.memo(id);
     if ('output' in result) this.assertOutput(memo.agent_name, memo.agent_version, { ability: memo.ability, output: result.output });
-    const handle = this.options.client.workflow.getHandle(id, claims.runId);
+    const { client } = this.options;
+    const handle = client.workflow.getHandle(id, claims.runId);
     try {
-      await handle.signal(resultSignal, { run_id: claims.runId, attempt: claims.attempt, result });
+      await bounded(client, () => handle.signal(resultSignal, { run_id: claims.runId, attempt: claims.attempt, result }));
     } catch (caught) {
       const error = fromTemporal(caught, 'deliver the result');
       if (error.code !== 'not_found') throw error;

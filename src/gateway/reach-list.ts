@@ -7,7 +7,7 @@ import type { ReachStatus } from '../protocol/shapes';
 import { validate } from '../protocol/validation';
 import { REACH_WORKFLOW } from '../../workflows/messages';
 import { statusOf } from './reach-view';
-import { fromTemporal } from './temporal-errors';
+import { bounded, fromTemporal } from './temporal-errors';
 
 const STATUS_QUERY: Record<Exclude<ReachStatus, 'accepted'>, string> = {
   running: "ExecutionStatus = 'Running'",
@@ -50,16 +50,15 @@ export class ReachLister {
   async list(query: unknown): Promise<{ items: ReachRow[]; next_cursor?: string; consistency: 'eventual' }> {
     const filter = validate(querySchema, query, { what: 'the query' });
     const { client, namespace } = this.options;
-    const answer = await client.workflowService
-      .listWorkflowExecutions({
-        namespace,
-        pageSize: filter.limit,
-        nextPageToken: filter.cursor ? openCursor(filter.cursor) : new Uint8Array(),
-        query: visibilityQuery(filter),
-      })
-      .catch((caught: unknown) => {
-        throw fromTemporal(caught, 'list the reaches');
-      });
+    const page = {
+      namespace,
+      pageSize: filter.limit,
+      nextPageToken: filter.cursor ? openCursor(filter.cursor) : new Uint8Array(),
+      query: visibilityQuery(filter),
+    };
+    const answer = await bounded(client, () => client.workflowService.listWorkflowExecutions(page)).catch((caught: unknown) => {
+      throw fromTemporal(caught, 'list the reaches');
+    });
     const token = answer.nextPageToken;
     return {
       items: currentRuns(answer.executions.map(rowOf).filter((row) => fits(row, filter))),

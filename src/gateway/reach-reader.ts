@@ -1,10 +1,14 @@
+import { performance } from 'node:perf_hooks';
 import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import { TerminatedFailure } from '@temporalio/common';
 import { ReachError } from '../protocol/reach-error';
 import type { ReachLinks } from '../protocol/shapes';
 import { REACH_WORKFLOW, type ReachMemo, type ReachOutput } from '../../workflows/messages';
 import { endFromFailure, failedView, resultBody, runningView, type ReachEnd, type ReachView } from './reach-view';
-import { ENGINE_TIMEOUT_MS, fromTemporal, isWaitOver, notFound } from './temporal-errors';
+import { bounded, ENGINE_TIMEOUT_MS, fromTemporal, isWaitOver, notFound } from './temporal-errors';
+
+/** A look for an earlier reach comes on top of something that failed already, ms. */
+const EXISTS_TIMEOUT_MS = 2_000;
 
 /** What the reader works with. */
 export interface ReachReaderOptions {
@@ -18,15 +22,12 @@ export interface ReachReaderOptions {
 export class ReachReader {
   constructor(private readonly options: ReachReaderOptions) {}
 
-  /** True when a reach with this id is known. */
+  /** True when a reach with this id is known; false also when nobody can tell within two seconds. */
   async exists(id: string): Promise<boolean> {
-    try {
-      await this.describe(id);
-      return true;
-    } catch (caught) {
-      if (ReachError.from(caught).code === 'not_found') return false;
-      throw caught;
-    }
+    return this.describe(id, EXISTS_TIMEOUT_MS).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** @throws ReachError `not_found` */
@@ -56,11 +57,10 @@ export class ReachReader {
    */
   async waitForEnd(id: string, waitMs: number): Promise<ReachEnd | null> {
     const { client } = this.options;
-    const until = new Date();
-    until.setMilliseconds(until.getMilliseconds() + waitMs);
+    const endsAtMs = performance.now() + waitMs;
     for (;;) {
       try {
-        const output = await client.connection.withDeadline(until, () => client.workflow.getHandle(id).result());
+        const output = await bounded(client, () => client.workflow.getHandle(id).result(), endsAtMs - performance.now());
         return { status: 'completed', output: output as ReachOutput };
       } catch (caught) {
         if (isWaitOver(caught)) return null;
@@ -76,7 +76,8 @@ export class ReachReader {
     if (description.status.name !== 'RUNNING') {
       throw alreadyOver(id, description.status.name.toLowerCase());
     }
-    await this.options.client.workflow.getHandle(id).cancel().catch((caught: unknown) => {
+    const { client } = this.options;
+    await bounded(client, () => client.workflow.getHandle(id).cancel()).catch((caught: unknown) => {
       const error = fromTemporal(caught, 'cancel the reach');
       // It ended between the look and the request.
       throw error.code === 'not_found' ? alreadyOver(id, 'it ended just now') : error;
@@ -90,13 +91,11 @@ export class ReachReader {
   }
 
   /** @throws ReachError `not_found` for ids that are not a reach's */
-  async describe(id: string): Promise<WorkflowExecutionDescription> {
+  async describe(id: string, limitMs = ENGINE_TIMEOUT_MS): Promise<WorkflowExecutionDescription> {
     const { client } = this.options;
     if (!isReachId(id)) throw notFound();
-    const until = new Date();
-    until.setMilliseconds(until.getMilliseconds() + ENGINE_TIMEOUT_MS);
     try {
-      const description = await client.connection.withDeadline(until, () => client.workflow.getHandle(id).describe());
+      const description = await bounded(client, () => client.workflow.getHandle(id).describe(), limitMs);
       if (description.type !== REACH_WORKFLOW) throw notFound();
       return description;
     } catch (caught) {

@@ -14,7 +14,7 @@ import type { Router, RouteRequest } from '../routing';
 import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type ReachInput, type ReachMemo, type Routed } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
 import { receiptOf, resultBody, withDecision, type RunningView } from './reach-view';
-import { ENGINE_TIMEOUT_MS, fromTemporal } from './temporal-errors';
+import { bounded, fromTemporal } from './temporal-errors';
 
 /** What the service works with. */
 export interface ReachServiceOptions {
@@ -103,8 +103,7 @@ export class ReachService {
   /** A refusal creates nothing and uses up no key; but a key that was used before still answers with its outcome. */
   private async replayInsteadOf(refusal: unknown, repeat: { id: string; digest: string; call: ReachCall; keyed: boolean }): Promise<ReachAnswer> {
     if (!repeat.keyed) throw refusal;
-    const known = await this.options.reader.exists(repeat.id).catch(() => false);
-    if (!known) throw refusal;
+    if (!(await this.options.reader.exists(repeat.id))) throw refusal;
     return this.follow(repeat, repeat.call.waitMs);
   }
 
@@ -112,7 +111,7 @@ export class ReachService {
     const { client, reader } = this.options;
     const acceptedAt = new Date();
     try {
-      await client.connection.withDeadline(deadline(), () =>
+      await bounded(client, () =>
         client.workflow.start(REACH_WORKFLOW, { ...this.startOptions(plan, call, true), workflowIdConflictPolicy: 'FAIL', requestEagerStart: true }),
       );
     } catch (caught) {
@@ -134,7 +133,7 @@ export class ReachService {
       workflowIdConflictPolicy: 'USE_EXISTING',
     });
     try {
-      const acceptance = await client.connection.withDeadline(deadline(), () =>
+      const acceptance = await bounded(client, () =>
         client.workflow.executeUpdateWithStart(acceptedUpdate, { updateId: ACCEPTED_UPDATE_ID, startWorkflowOperation }),
       );
       if (acceptance.fingerprint !== plan.digest) throw keyReused();
@@ -144,8 +143,7 @@ export class ReachService {
       return { kind: 'receipt', reachId: plan.id, body: { ...receipt, stage, agent_name, agent_version, route_reason, decision_id } };
     } catch (caught) {
       // The reach may be over already: a repeat of its key, or one that ended before the update was answered.
-      const known = caught instanceof ReachError || !(await this.options.reader.exists(plan.id).catch(() => false));
-      if (known) throw unclearStart(caught);
+      if (caught instanceof ReachError || !(await this.options.reader.exists(plan.id))) throw unclearStart(caught);
       return this.follow(plan, 0);
     }
   }
@@ -237,12 +235,6 @@ function details({ envelope, routed: { decision } }: Plan): string {
 
 function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_{}[\]<>|]/g, '\\$&');
-}
-
-function deadline(): Date {
-  const limit = new Date();
-  limit.setMilliseconds(limit.getMilliseconds() + ENGINE_TIMEOUT_MS);
-  return limit;
 }
 
 function keyReused(): ReachError {

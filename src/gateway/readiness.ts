@@ -7,6 +7,8 @@ export interface ReadinessReport {
   draining: boolean;
   temporal: 'ok' | 'unreachable';
   registry: { connected: boolean; last_sync_age_ms: number };
+  /** `warming` and `lexical`: routing by meaning compares words for now, or for good. */
+  vectors: 'ready' | 'warming' | 'lexical';
 }
 
 const PROBE_TIMEOUT_MS = 2_000;
@@ -15,7 +17,7 @@ const PROBE_TIMEOUT_MS = 2_000;
 export class Readiness {
   #draining = false;
 
-  constructor(private readonly options: { client: Client; namespace: string; view: RegistryView }) {}
+  constructor(private readonly options: { client: Client; namespace: string; view: RegistryView; vectors: () => ReadinessReport['vectors'] }) {}
 
   /** From now on the process takes no new work; load balancers see it in `/readyz`. */
   drain(): void {
@@ -34,6 +36,7 @@ export class Readiness {
       draining: this.#draining,
       temporal,
       registry: { connected, last_sync_age_ms: Math.round(lastSyncAgeMs) },
+      vectors: this.options.vectors(),
     };
   }
 

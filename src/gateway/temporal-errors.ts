@@ -1,4 +1,4 @@
-import { isGrpcServiceError, ServiceError, WorkflowNotFoundError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import { isGrpcServiceError, ServiceError, type Client, WorkflowNotFoundError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ReachError } from '../protocol/reach-error';
 
 /** How long one request to Temporal may take before the engine counts as unavailable, ms. */
@@ -9,6 +9,16 @@ const ENGINE_DOWN = new Set([1, 2, 4, 8, 13, 14]);
 const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
 const INVALID_ARGUMENT = 3;
+
+/**
+ * Runs requests to Temporal that must all be answered within `limitMs`: the native client would go on trying for ten
+ * seconds, and a caller is better served by a prompt 503.
+ */
+export function bounded<T>(client: Client, run: () => Promise<T>, limitMs = ENGINE_TIMEOUT_MS): Promise<T> {
+  const until = new Date();
+  until.setMilliseconds(until.getMilliseconds() + limitMs);
+  return client.connection.withDeadline(until, run);
+}
 
 /** True when a wait simply ended: its deadline passed, nothing failed. The native connection says so as CANCELLED. */
 export function isWaitOver(caught: unknown): boolean {

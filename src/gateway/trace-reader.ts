@@ -4,7 +4,7 @@ import { hopsFromHistory } from '../telemetry/trace-from-history';
 import type { ReachReader } from './reach-reader';
 import { statusOf } from './reach-view';
 import { decodeSearchAttributes } from './search-attributes';
-import { fromTemporal } from './temporal-errors';
+import { bounded, fromTemporal } from './temporal-errors';
 import type { ReachMemo } from '../../workflows/messages';
 
 /** Reads the trace of a reach out of its Temporal history (R33). */
@@ -14,12 +14,10 @@ export class TraceReader {
   /** @throws ReachError `not_found` */
   async trace(id: string): Promise<Trace> {
     const description = await this.options.reader.describe(id);
-    const history = await this.options.client.workflow
-      .getHandle(id, description.runId)
-      .fetchHistory()
-      .catch((caught: unknown) => {
-        throw fromTemporal(caught, 'read the history');
-      });
+    const { client } = this.options;
+    const history = await bounded(client, () => client.workflow.getHandle(id, description.runId).fetchHistory()).catch((caught: unknown) => {
+      throw fromTemporal(caught, 'read the history');
+    });
     const { ReachStatus } = decodeSearchAttributes(description.raw.workflowExecutionInfo?.searchAttributes);
     const end = description.closeTime ?? new Date();
     return {

@@ -2,8 +2,9 @@ import { MAX_RECORDED_CANDIDATES } from '../protocol/limits';
 import type { Match } from '../protocol/matching';
 import type { Candidate, ScoreFactors } from '../protocol/shapes';
 import type { StatsLookup } from '../protocol/world';
-import { compareText, type Offer } from './ability-index';
+import type { Offer } from './ability-index';
 import type { Matches } from './comparison';
+import { bestPositions } from './meaning/best-first';
 import { calibrate, latencyScore, newcomerP50Ms, reliabilityScore, rounded, totalScore } from './score';
 import type { FactorName } from './types';
 
@@ -23,51 +24,56 @@ export interface ScoringOptions {
 }
 
 /**
- * Scores offers: the best {@link MAX_RECORDED_CANDIDATES} in front, best first, the others behind in no order. Ties go to the name that sorts first (agent, then ability, in code-unit order), so the
- * order in which the registry lists agents never matters.
+ * The scores of some offers. Ties go to the offer that comes first: with offers in the index's order that is the
+ * agent whose name sorts first, so the order in which the registry lists agents never matters.
  */
-export function scoreOffers(offers: readonly Offer[], { matches, stats, weights }: ScoringOptions): ScoredOffer[] {
-  const similarities = similarityOf(offers, matches);
-  const measured = offers.map((offer) => stats.ability(offer.agentName, offer.agentVersion, offer.capability.name));
-  const priorP50Ms = newcomerP50Ms(measured);
-  const scored = offers.map((offer, i) => {
-    const factors = {
-      semantic_similarity: similarities[i]!,
-      latency_score: latencyScore(measured[i]?.p50_ms ?? priorP50Ms),
-      reliability_score: reliabilityScore(measured[i] ?? null),
-    };
-    return { offer, match: matches.get(offer) ?? null, factors, score: totalScore(factors, weights) };
-  });
-  return bestToTheFront(scored);
-}
+export class Scoring {
+  /** The best {@link MAX_RECORDED_CANDIDATES}, best first. */
+  readonly best: readonly ScoredOffer[];
+  private readonly similarities: readonly number[];
+  private readonly latencies: Float64Array;
+  private readonly reliabilities: Float64Array;
+  private readonly scores: Float64Array;
 
-/** As much of sorting as is needed: with a thousand candidates it is what costs. */
-function bestToTheFront(scored: ScoredOffer[]): ScoredOffer[] {
-  if (scored.length <= MAX_RECORDED_CANDIDATES) return scored.sort(bestFirst);
-  const front: ScoredOffer[] = [];
-  for (const candidate of scored) {
-    if (front.length === MAX_RECORDED_CANDIDATES && bestFirst(candidate, front.at(-1)!) >= 0) continue;
-    const place = front.findIndex((other) => bestFirst(candidate, other) < 0);
-    front.splice(place < 0 ? front.length : place, 0, candidate);
-    if (front.length > MAX_RECORDED_CANDIDATES) front.pop();
+  constructor(
+    readonly offers: readonly Offer[],
+    private readonly options: ScoringOptions,
+  ) {
+    const { matches, stats } = options;
+    const measured = offers.map((offer) => stats.ability(offer.agentName, offer.agentVersion, offer.capability.name));
+    const priorP50Ms = newcomerP50Ms(measured);
+    this.similarities = similaritiesOf(offers, matches);
+    this.latencies = Float64Array.from(measured, (own) => latencyScore(own?.p50_ms ?? priorP50Ms));
+    this.reliabilities = Float64Array.from(measured, reliabilityScore);
+    this.scores = this.totals();
+    this.best = bestPositions(this.scores, MAX_RECORDED_CANDIDATES, () => true).map((position) => this.at(position));
   }
-  const chosen = new Set(front);
-  return [...front, ...scored.filter((candidate) => !chosen.has(candidate))];
+
+  /** One offer with its score, by its position in {@link offers}. */
+  at(position: number): ScoredOffer {
+    const offer = this.offers[position]!;
+    const factors = this.factorsAt(position);
+    return { offer, match: this.options.matches.get(offer) ?? null, factors, score: this.scores[position]! };
+  }
+
+  private factorsAt(position: number): ScoreFactors {
+    return {
+      semantic_similarity: this.similarities[position]!,
+      latency_score: this.latencies[position]!,
+      reliability_score: this.reliabilities[position]!,
+    };
+  }
+
+  private totals(): Float64Array {
+    const { weights } = this.options;
+    return Float64Array.from(this.offers, (_, position) => totalScore(this.factorsAt(position), weights));
+  }
 }
 
-function similarityOf(offers: readonly Offer[], matches: Matches): number[] {
+function similaritiesOf(offers: readonly Offer[], matches: Matches): number[] {
   if (matches.size === 0) return offers.map(() => 1);
   // An offer whose text could not be compared is as near as nothing, not as the best.
-  const found = offers.map((offer) => matches.get(offer)?.closeness ?? -Infinity);
-  return calibrate(found);
-}
-
-function bestFirst(a: ScoredOffer, b: ScoredOffer): number {
-  return (
-    b.score - a.score ||
-    compareText(a.offer.agentName, b.offer.agentName) ||
-    compareText(a.offer.capability.name, b.offer.capability.name)
-  );
+  return calibrate(offers.map((offer) => matches.get(offer)?.closeness ?? -Infinity));
 }
 
 /** The record of a candidate; `instances` are weighed by the caller. */

@@ -1,8 +1,8 @@
 import type { Match, Matcher } from '../protocol/matching';
 import { ReachError } from '../protocol/reach-error';
 import type { StatsLookup } from '../protocol/world';
-import type { AbilityIndex, Offer, OfferGroup } from './ability-index';
-import { scoreOffers, type ScoredOffer } from './candidates';
+import { compareText, type AbilityIndex, type Offer, type OfferGroup } from './ability-index';
+import { Scoring, type ScoredOffer } from './candidates';
 import { compareByMeaning, type Matches } from './comparison';
 import type { Chosen, Outcome } from './outcome';
 import { readinessOf } from './readiness';
@@ -79,10 +79,10 @@ export class Chooser {
     if (byRule.outcome) return byRule.outcome;
     const strategy = task.scope.agent === undefined ? this.deps.config.defaultStrategy : 'score_based';
     const { matches, failure } = await this.compare(task, fitting, strategy);
-    const ranked = this.score(task, fitting, matches);
+    const scoring = this.score(task, fitting, matches);
     const effective = failure === null ? strategy : this.deps.config.fallbackStrategy;
     const notes = [...byRule.notes, ...(failure === null ? [] : [failure])];
-    return this.pick(task, { ranked, refusals, notes, strategy: effective });
+    return this.pick(task, { scoring, refusals, notes, strategy: effective });
   }
 
   /** Which ability is open: the nearest in meaning are scored, as far as they fit and have to do with the text. */
@@ -104,12 +104,12 @@ export class Chooser {
     if (onTopic.length === 0) return refused(offTopic(nearest(matches)), task, refusals);
     const byRule = this.byRule(task, onTopic, refusals);
     if (byRule.outcome) return byRule.outcome;
-    const ranked = this.score(task, onTopic, matches);
-    return this.pick(task, { ranked, refusals, notes: byRule.notes, strategy: 'score_based' });
+    const scoring = this.score(task, onTopic.sort(inIndexOrder), matches);
+    return this.pick(task, { scoring, refusals, notes: byRule.notes, strategy: 'score_based' });
   }
 
-  private score({ stats }: Task, offers: readonly Offer[], matches: Matches): ScoredOffer[] {
-    return scoreOffers(offers, { matches, stats, weights: this.deps.weights });
+  private score({ stats }: Task, offers: readonly Offer[], matches: Matches): Scoring {
+    return new Scoring(offers, { matches, stats, weights: this.deps.weights });
   }
 
   /** Explicit rules come before scoring (R19), unless the caller has named the agent. */
@@ -121,13 +121,13 @@ export class Chooser {
     const notes: string[] = [];
     if (task.scope.agent !== undefined) return { notes };
     for (const rule of applyingRules(this.deps.config.rules, task.request)) {
-      const ranked = this.score(task, fitting, NO_MATCHES);
-      const chosen = ranked.find(
-        ({ offer }) => offer.agentName === rule.agent && (rule.version ?? offer.agentVersion) === offer.agentVersion,
+      const position = fitting.findIndex(
+        ({ agentName, agentVersion }) => agentName === rule.agent && (rule.version ?? agentVersion) === agentVersion,
       );
-      if (chosen) {
-        const { index, sieve } = task;
-        return { outcome: { kind: 'chosen', index, sieve, ranked, chosen, strategy: 'rule', refusals, notes }, notes };
+      if (position >= 0) {
+        const scoring = this.score(task, fitting, NO_MATCHES);
+        const chosen = scoring.at(position);
+        return { outcome: toChosen(task, { scoring, chosen, strategy: 'rule', refusals, notes }), notes };
       }
       notes.push(`rule ${rule.number} names ${rule.agent}, which cannot take this`);
     }
@@ -141,14 +141,12 @@ export class Chooser {
     strategy: ChoiceStrategy,
   ): Promise<{ matches: Matches; failure: string | null }> {
     const alike = fitting.every((offer) => offer.text === fitting[0]!.text);
-    if (alike || strategy !== 'score_based' || this.deps.weights.semantic_similarity === 0)
-      return { matches: NO_MATCHES, failure: null };
-    const wanted = new Set(fitting);
-    const options = {
-      matcher: this.deps.matcher,
-      payload: task.request.payload,
-      fits: (offer: Offer) => wanted.has(offer),
-    };
+    const needless = alike || strategy !== 'score_based' || this.deps.weights.semantic_similarity === 0;
+    if (needless) return { matches: NO_MATCHES, failure: null };
+    const everybody = fitting.length === task.group.offers.length;
+    const wanted = new Set(everybody ? [] : fitting);
+    const fits = (offer: Offer) => everybody || wanted.has(offer);
+    const options = { matcher: this.deps.matcher, payload: task.request.payload, fits };
     try {
       return { matches: await compareByMeaning(task.group, options), failure: null };
     } catch {
@@ -156,24 +154,36 @@ export class Chooser {
     }
   }
 
-  private pick(
-    task: Task,
-    input: { ranked: ScoredOffer[]; refusals: readonly Refusal[]; notes: string[]; strategy: ChoiceStrategy },
-  ): Chosen {
-    const { index, sieve, scope } = task;
-    const { ranked, refusals, notes } = input;
-    const strategy = ranked.length === 1 && input.strategy !== 'round_robin' ? 'score_based' : input.strategy;
-    const chosen = this.byStrategy(strategy, ranked);
-    const name = scope.agent === undefined ? strategy : 'direct';
-    return { kind: 'chosen', index, sieve, ranked, chosen, strategy: name, refusals, notes };
+  private pick(task: Task, input: Omit<ChosenParts, 'chosen' | 'strategy'> & { strategy: ChoiceStrategy }): Chosen {
+    const { scoring, strategy } = input;
+    const chosen = this.byStrategy(strategy, scoring);
+    return toChosen(task, { ...input, chosen, strategy: task.scope.agent === undefined ? strategy : 'direct' });
   }
 
-  private byStrategy(strategy: ChoiceStrategy, ranked: readonly ScoredOffer[]): ScoredOffer {
-    if (strategy === 'score_based') return ranked[0]!;
-    const inTurn = ranked.toSorted((a, b) => a.offer.slot - b.offer.slot);
-    if (strategy === 'random') return inTurn[Math.floor(this.deps.random() * inTurn.length)] ?? inTurn.at(-1)!;
-    return inTurn[this.turns.current(inTurn[0]!.offer.capability.name) % inTurn.length]!;
+  private byStrategy(strategy: ChoiceStrategy, scoring: Scoring): ScoredOffer {
+    const { offers, best } = scoring;
+    if (strategy === 'score_based') return best[0]!;
+    if (strategy === 'random')
+      return scoring.at(Math.min(offers.length - 1, Math.floor(this.deps.random() * offers.length)));
+    return scoring.at(this.turns.current(offers[0]!.capability.name) % offers.length);
   }
+}
+
+interface ChosenParts {
+  scoring: Scoring;
+  chosen: ScoredOffer;
+  strategy: Chosen['strategy'];
+  refusals: readonly Refusal[];
+  notes: readonly string[];
+}
+
+function toChosen({ index, sieve }: Task, { scoring, ...parts }: ChosenParts): Chosen {
+  return { kind: 'chosen', index, sieve, best: scoring.best, count: scoring.offers.length, ...parts };
+}
+
+/** By agent, then by ability. */
+function inIndexOrder(a: Offer, b: Offer): number {
+  return a.slot - b.slot || compareText(a.capability.name, b.capability.name);
 }
 
 function sift(offers: readonly Offer[], sieve: Sieve): { fitting: Offer[]; refusals: Refusal[] } {

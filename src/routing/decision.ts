@@ -1,11 +1,10 @@
-import { MAX_RECORDED_CANDIDATES } from '../protocol/limits';
 import type { Decision } from '../protocol/shapes';
 import type { StatsLookup } from '../protocol/world';
-import { toCandidate, type ScoredOffer } from './candidates';
+import { toCandidate } from './candidates';
 import { weighInstances } from './instances';
 import type { Chosen, Refused } from './outcome';
 import { toExclusions } from './refusals';
-import { confidenceOf } from './score';
+import { confidenceOf, rounded } from './score';
 import type { FactorName, InstanceWeights, RouteExplanation, RouteRequest } from './types';
 import { routeReason } from './wording';
 
@@ -43,31 +42,28 @@ export function toDecision(outcome: Chosen, context: RecordContext): Decision {
 
 /** The best, and the chosen one wherever it ranks. */
 function recordedCandidates(
-  { ranked, chosen, index }: Chosen,
+  { best, chosen, index }: Chosen,
   { stats, instanceWeights }: RecordContext,
 ): Decision['candidates'] {
-  const best = ranked.slice(0, MAX_RECORDED_CANDIDATES);
-  if (!best.includes(chosen)) best[best.length - 1] = chosen;
-  return best.map((scored) => toCandidate(scored, weighInstances(index.agentOf(scored.offer), stats, instanceWeights)));
+  const recorded = best.some(({ offer }) => offer === chosen.offer) ? best : [...best.slice(0, -1), chosen];
+  return recorded.map((scored) =>
+    toCandidate(scored, weighInstances(index.agentOf(scored.offer), stats, instanceWeights)),
+  );
 }
 
 /** Of a scored choice, how far it stands out; an explicit one is certain; chance has its share. */
-function confidence({ strategy, ranked }: Chosen): number {
-  if (strategy === 'round_robin' || strategy === 'random') return 1 / ranked.length;
-  return strategy === 'rule' ? 1 : confidenceOf(ranked.map(({ score }) => score));
+function confidence({ strategy, best, count }: Chosen): number {
+  if (strategy === 'round_robin' || strategy === 'random') return rounded(1 / count);
+  return strategy === 'rule' ? 1 : confidenceOf(best.map(({ score }) => score));
 }
 
-function reasonOf({ strategy, chosen, ranked, refusals, notes }: Chosen, weights: Record<FactorName, number>): string {
-  const runnerUp = ranked.find((other: ScoredOffer) => other !== chosen) ?? null;
-  return routeReason({
-    strategy,
-    chosen,
-    runnerUp,
-    candidateCount: ranked.length,
-    excludedCount: refusals.length,
-    weights,
-    notes,
-  });
+function reasonOf(
+  { strategy, chosen, best, count, refusals, notes }: Chosen,
+  weights: RecordContext['weights'],
+): string {
+  const runnerUp = best.find(({ offer }) => offer !== chosen.offer) ?? null;
+  const counts = { candidateCount: count, excludedCount: refusals.length };
+  return routeReason({ strategy, chosen, runnerUp, ...counts, weights, notes });
 }
 
 /** A decision laid flat for a dry run. */

@@ -10,8 +10,10 @@ export interface Chosen {
   kind: 'chosen';
   index: AbilityIndex;
   sieve: Sieve;
-  /** Everybody who fits: the best ones in front, best first (see scoreOffers). */
-  ranked: readonly ScoredOffer[];
+  /** The best of those who fit, best first, as many as are recorded. */
+  best: readonly ScoredOffer[];
+  /** How many fit. */
+  count: number;
   chosen: ScoredOffer;
   strategy: Decision['strategy'];
   refusals: readonly Refusal[];

@@ -211,7 +211,9 @@ describe('readiness', () => {
     const asleep = ocr({}, []);
     const decision = await routerOf([asleep]).route(request({ ...wanted, mode: 'async' }));
     expect(decision.chosen.agent_name).toBe('reader');
-    expect(decision.route_reason).toMatch(/; not ready now \(no instance has ever registered\), so it waits until it is$/);
+    expect(decision.route_reason).toMatch(
+      /; not ready now \(no instance has ever registered\), so it waits until it is$/,
+    );
     expect(routerOf([asleep]).stillGood(decision, request({ ...wanted, mode: 'async' }))).toBe(false);
 
     const awake = agent({ name: 'zz_awake', version: '1.0.0', capabilities: ['invoice-ocr'] });

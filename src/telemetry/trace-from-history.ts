@@ -11,6 +11,7 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
   const scheduled = new Map<string, Event>();
   const started = new Map<string, Event>();
   let workflowTimeMs = 0;
+  let pulled: Span | null = null;
   let waiting: Event | undefined;
   let previous: Event | undefined;
   for (const event of events) {
@@ -22,9 +23,10 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
     if (event.activityTaskStartedEventAttributes) started.set(String(event.activityTaskStartedEventAttributes.scheduledEventId), event);
     const local = localActivity(event);
     if (local) {
-      hops.push(...localHops(local, workflowTimeMs));
+      hops.push(...localHops(local, { workflowTimeMs, pulled }));
       workflowTimeMs = local.endMs;
     }
+    pulled = runOf(event, started) ?? pulled;
     hops.push(...activityHops(event, scheduled, started));
     if (event.timerStartedEventAttributes && previous?.workflowPropertiesModifiedEventAttributes) waiting = event;
     if (waiting && (event.workflowExecutionSignaledEventAttributes || event.timerFiredEventAttributes)) {
@@ -40,9 +42,38 @@ function accepted(first: Event, task: Event): TraceHop {
   return { name: 'accept', started_at: iso(first), duration_ms: between(first, task), outcome: 'ok', reason: 'durable; waited this long for a worker' };
 }
 
-/** `route` is a hop of its own; the fast path's `invokeOnce` and a pull agent's `settle` report their attempts. */
-function localHops(local: LocalRun, workflowTimeMs: number): TraceHop[] {
-  if (local.type === 'invokeOnce' || local.type === 'settle') return (local.result?.attempts ?? []).map(invokeHop);
+/** From the first to the last of two events. */
+interface Span {
+  from: Event;
+  to: Event;
+}
+
+/** When the activity that `event` ends really ran. */
+function runOf(event: Event, started: ReadonlyMap<string, Event>): Span | null {
+  const end = endOf(event);
+  const from = end && started.get(String(end.scheduledEventId));
+  return from ? { from, to: event } : null;
+}
+
+function endOf(event: Event) {
+  return (
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.activityTaskTimedOutEventAttributes ??
+    event.activityTaskCanceledEventAttributes
+  );
+}
+
+/**
+ * `route` is a hop of its own; the fast path's `invokeOnce` reports its attempt. So does a pull agent's `settle`, whose
+ * attempt the workflow could only time with its queue: the activity before it tells when it ran.
+ */
+function localHops(local: LocalRun, { workflowTimeMs, pulled }: { workflowTimeMs: number; pulled: Span | null }): TraceHop[] {
+  const attempts = (local.result?.attempts ?? []).map(invokeHop);
+  if (local.type === 'invokeOnce') return attempts;
+  if (local.type === 'settle') {
+    return attempts.map((hop) => (pulled ? { ...hop, started_at: iso(pulled.from), duration_ms: between(pulled.from, pulled.to) } : hop));
+  }
   if (local.type !== 'route') return [];
   const anew = local.result?.stands === false ? `decided anew: ${local.result.routed?.decision.route_reason ?? ''}` : 'the decision at acceptance stands';
   return [
@@ -58,8 +89,7 @@ function localHops(local: LocalRun, workflowTimeMs: number): TraceHop[] {
 
 /** A regular activity: its wait for a worker, then the attempts that it reports. */
 function activityHops(event: Event, scheduled: ReadonlyMap<string, Event>, started: ReadonlyMap<string, Event>): TraceHop[] {
-  const done =
-    event.activityTaskCompletedEventAttributes ?? event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes ?? event.activityTaskCanceledEventAttributes;
+  const done = endOf(event);
   if (!done) return [];
   const at = scheduled.get(String(done.scheduledEventId));
   const begun = started.get(String(done.scheduledEventId));
@@ -75,7 +105,7 @@ function activityHops(event: Event, scheduled: ReadonlyMap<string, Event>, start
 function waited(scheduledEvent: Event, startedEvent: Event, first: AttemptRecord | undefined): number {
   const untilStarted = between(scheduledEvent, startedEvent);
   if (!first) return untilStarted;
-  return Math.max(0, Math.min(untilStarted, Date.parse(first.started_at) - eventTime(scheduledEvent)));
+  return Math.round(Math.max(0, Math.min(untilStarted, Date.parse(first.started_at) - eventTime(scheduledEvent))));
 }
 
 function attemptsOf(event: Event): AttemptRecord[] {

@@ -2,6 +2,9 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { pathOf } from './files';
 
+/** The last program: what did not change since then, nearly everything, is neither parsed nor bound again. */
+let previous: ts.Program | undefined;
+
 /** What the compiler says of TypeScript from a document that imports `agent-reach/…`; empty when it is well typed. */
 export function typeErrors(code: string): string[] {
   const file = join(pathOf('.'), 'block-of-a-document.mts');
@@ -24,7 +27,8 @@ export function typeErrors(code: string): string[] {
     name === file
       ? ts.createSourceFile(name, code, options.target ?? ts.ScriptTarget.ES2022)
       : getSourceFile(name, ...rest);
-  const program = ts.createProgram([file], options, host);
+  const program = ts.createProgram([file], options, host, previous);
+  previous = program;
   const source = program.getSourceFile(file);
   const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
   return found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));

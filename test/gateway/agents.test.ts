@@ -193,7 +193,7 @@ describe('the API key', () => {
 });
 
 it('says that it is ready, and to what it is connected', async () => {
-  expect((await open.api.get('/readyz')).body).toEqual({ ready: true, draining: false, temporal: 'ok', registry: { connected: true, last_sync_age_ms: expect.any(Number) } });
+  expect((await open.api.get('/readyz')).body).toMatchObject({ ready: true, draining: false, temporal: 'ok', registry: { connected: true, last_sync_age_ms: expect.any(Number) } });
 });
 
 it('explains a route without sending anything', async () => {

@@ -91,13 +91,13 @@ describe('calls', () => {
     });
   });
 
-  it.each([
+  it.each<[string, () => unknown, [string, number, string, string | null]]>([
     ['a refusal', () => new AgentRejected('no such ticket'), ['agent_rejected', 422, 'no such ticket', null]],
     ['a crash', () => new TypeError('x is undefined'), ['agent_error', 500, 'x is undefined', null]],
     ['a failure with advice', () => new AgentFailed('restarting', 1_500), ['agent_error', 500, 'restarting', '2']],
     ['too much to do', () => new AgentBusy('queue is full', 3_000), ['agent_busy', 429, 'queue is full', '3']],
     ['a thrown string', () => 'oops', ['agent_error', 500, 'oops', null]],
-  ] as const)('answers %s with the right status and no stack', async (_, error, expected) => {
+  ])('answers %s with the right status and no stack', async (_, error, expected) => {
     await serve(() => {
       throw error();
     });

@@ -1,5 +1,9 @@
 /** Positions with the highest scores, best first, taking only what `accept` takes; ties keep the lower position. */
-export function bestPositions(scores: Float32Array, limit: number, accept: (position: number) => boolean): number[] {
+export function bestPositions(
+  scores: ArrayLike<number>,
+  limit: number,
+  accept: (position: number) => boolean,
+): number[] {
   const best: number[] = [];
   if (limit <= 0) return best;
   for (let position = 0; position < scores.length; position++) {
@@ -13,7 +17,7 @@ export function bestPositions(scores: Float32Array, limit: number, accept: (posi
   return best;
 }
 
-function insertionPoint(best: readonly number[], scores: Float32Array, score: number): number {
+function insertionPoint(best: readonly number[], scores: ArrayLike<number>, score: number): number {
   let low = 0;
   let high = best.length;
   while (low < high) {
