@@ -80,7 +80,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     tokens,
     egress,
     connection,
-    vectors: () => (embedder === null ? 'lexical' : warming.pending() ? 'warming' : 'ready'),
+    vectors: () => (embedder === null ? 'lexical' : warming.state()),
     activities: {
       router,
       world: () => view.world(),
@@ -170,9 +170,10 @@ function matcherOf({ embeddings }: Config, embedder: ReturnType<typeof embedderO
 export type VectorState = 'ready' | 'warming' | 'lexical';
 
 /** Computes the vectors of new descriptors as they appear, so that no request waits for them. Heartbeats change nothing. */
-function keepWarm(router: Router, view: RegistryView, logger: Logger): { stop: () => void; pending: () => boolean } {
+function keepWarm(router: Router, view: RegistryView, logger: Logger): { stop: () => void; state: () => VectorState } {
   let known: readonly unknown[] = [];
   let running = 0;
+  let failed = false;
   const warm = () => {
     const descriptors = view.world().agents.map(({ descriptor }) => descriptor);
     if (descriptors.length === known.length && descriptors.every((descriptor, index) => descriptor === known[index])) return;
@@ -180,11 +181,17 @@ function keepWarm(router: Router, view: RegistryView, logger: Logger): { stop: (
     running += 1;
     router
       .warm()
-      .catch((err: unknown) => logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now'))
+      .then(
+        () => (failed = false),
+        (err: unknown) => {
+          failed = true;
+          logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now');
+        },
+      )
       .finally(() => (running -= 1));
   };
   warm();
-  return { stop: view.onChange(warm), pending: () => running > 0 };
+  return { stop: view.onChange(warm), state: () => (running > 0 ? 'warming' : failed ? 'lexical' : 'ready') };
 }
 
 function routerConfig({ router }: Config) {

@@ -7,6 +7,9 @@ import type { AgentVersion } from '../protocol/world';
 import type { DescriptorOutcome, HeartbeatRequest, Registration, RegistrationRequest, Registry, RegistryView } from '../registry';
 import { whenSeen } from './view-catch-up';
 
+/** Protocols that this release can call. */
+const CALLABLE: ReadonlySet<string> = new Set(['http', 'worker']);
+
 /** What the registrar works with. */
 export interface AgentRegistrarOptions {
   registry: Registry;

@@ -21,10 +21,18 @@ export function identityOf(response: Response): RequestIdentity {
   return identity;
 }
 
-/** An async handler whose rejection reaches the error middleware (Express 5 does so; this names the shape). */
-export function handle(run: (request: Request, response: Response) => Promise<void>): RequestHandler {
-  return (request: Request, response: Response, next: NextFunction) => {
-    run(request, response).catch(next);
+/**
+ * A handler whose error, thrown or rejected, reaches the error middleware. Notes where its router is mounted: Express
+ * forgets that on the way there, and metrics are labelled with the whole route.
+ */
+export function handle(run: (request: Request, response: Response) => Promise<void> | void): RequestHandler {
+  return async (request: Request, response: Response, next: NextFunction) => {
+    response.locals.mountedAt = request.baseUrl;
+    try {
+      await run(request, response);
+    } catch (caught) {
+      next(caught);
+    }
   };
 }
 

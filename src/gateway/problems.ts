@@ -22,6 +22,7 @@ export const unmatched: RequestHandler = (request, response) => {
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (caught, request, response, next) => {
     const error = fromExpress(caught) ?? ReachError.from(caught);
+    request.baseUrl = (response.locals.mountedAt as string | undefined) ?? request.baseUrl;
     const { class: errorClass } = ERROR_TABLE[error.code];
     const facts = { code: error.code, method: request.method, err: error.cause ?? (error.code === 'internal' ? error : undefined) };
     if (errorClass === 'platform') logger.error(facts, error.message);

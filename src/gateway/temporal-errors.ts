@@ -10,18 +10,34 @@ const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
 const INVALID_ARGUMENT = 3;
 
+/** What a request that is late all the same is given up with. */
+class EngineSilent extends Error {}
+/** The deadline's own error, which says more, comes first when it comes at all. */
+const DEADLINE_SLACK_MS = 250;
+
 /**
- * Runs requests to Temporal that must all be answered within `limitMs`: the native client would go on trying for ten
- * seconds, and a caller is better served by a prompt 503.
+ * Runs requests to Temporal that must all be answered within `limitMs`. The native client bounds each try by the deadline,
+ * but goes on trying for ten seconds when the server is away; a caller is better served by a prompt 503. What was given
+ * up may still arrive, as with any lost answer.
  */
-export function bounded<T>(client: Client, run: () => Promise<T>, limitMs = ENGINE_TIMEOUT_MS): Promise<T> {
+export async function bounded<T>(client: Client, run: () => Promise<T>, limitMs = ENGINE_TIMEOUT_MS): Promise<T> {
   const until = new Date();
   until.setMilliseconds(until.getMilliseconds() + limitMs);
-  return client.connection.withDeadline(until, run);
+  const answer = client.connection.withDeadline(until, run);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new EngineSilent(`no answer within ${limitMs} ms`)), limitMs + DEADLINE_SLACK_MS);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** True when a wait simply ended: its deadline passed, nothing failed. The native connection says so as CANCELLED. */
 export function isWaitOver(caught: unknown): boolean {
+  if (caught instanceof EngineSilent) return true;
   const error = grpcErrorIn(caught);
   return error?.code === DEADLINE_EXCEEDED || (error?.code === CANCELLED && /timeout expired/i.test(error.message));
 }
@@ -40,7 +56,7 @@ function grpcErrorIn(caught: unknown): (Error & { code: number }) | null {
 export function fromTemporal(caught: unknown, what: string): ReachError {
   if (caught instanceof ReachError) return caught;
   if (caught instanceof WorkflowNotFoundError) return notFound();
-  if (caught instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return engineDown(what, caught);
+  if (caught instanceof WorkflowUpdateRPCTimeoutOrCancelledError || caught instanceof EngineSilent) return engineDown(what, caught);
   const cause = grpcErrorIn(caught);
   if (cause !== null) {
     if (ENGINE_DOWN.has(cause.code)) return engineDown(what, caught);

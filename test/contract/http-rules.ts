@@ -57,13 +57,14 @@ export function describeHttpRules(api: () => Api): void {
     ])('classifies what comes back, for an ability that %s', async (_what, idempotent, repeats) => {
       const one = await start({ name: `classes_${idempotent}`, capability: { idempotent }, endpoint: { max_retry: 1, timeout_ms: 4_000 } });
       for (const [what, step] of ROWS) one.playsFor(what, step);
-      const outcomes = await Promise.all(
-        ROWS.map(async ([what]) => {
-          const answer = await api().reach({ ability: one.ability, payload: { case: what }, timeout_ms: 20_000 });
-          const { attempts = [], retryable } = answer.body;
-          return [what, answer.body.code, one.journalOf(what).length, attempts.length, retryable, answer.headers['content-type']?.split(';')[0]];
-        }),
-      );
+      const outcome = async ([what]: (typeof ROWS)[number]) => {
+        const answer = await api().reach({ ability: one.ability, payload: { case: what }, timeout_ms: 20_000 });
+        const { attempts = [], retryable } = answer.body;
+        return [what, answer.body.code, one.journalOf(what).length, attempts.length, retryable, answer.headers['content-type']?.split(';')[0]];
+      };
+      const outcomes: unknown[] = [];
+      // A few at a time: a starved worker may run a local activity again, which an idempotent ability allows.
+      for (let at = 0; at < ROWS.length; at += 6) outcomes.push(...(await Promise.all(ROWS.slice(at, at + 6).map(outcome))));
       const expected = ROWS.map(([what, , code, again]) => [what, code, again && repeats ? 2 : 1, again && repeats ? 2 : 1, again, 'application/problem+json']);
       expect(outcomes).toEqual(expected);
     });

@@ -49,23 +49,25 @@ it('on SIGTERM a gateway finishes what it has, takes nothing new, and exits with
   expect((await staying.api.get(`/v1/reaches/${answer.body.reach_id}`)).body).toMatchObject({ status: 'completed', attempts: 1 });
 });
 
-it.each<NodeJS.Signals>(['SIGTERM', 'SIGKILL'])('after %s another process finishes the reach, under the same key', async (signal) => {
-  const leaving = await start('300ms');
-  agent.plays({ do: 'answer', output: { answer: 'too late' }, afterMs: 6_000 }, { do: 'answer', output: { answer: 'taken over' } });
-  const idempotency_key = `handed-over-${signal}`;
-  const waiting = leaving.api.reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key }).catch(() => 'cut off' as const);
-  await waitFor('the request', () => agent.journal[0]);
-  leaving.child.kill(signal);
-  const next = await start('5s');
-  const answer = await waiting;
-  if (answer !== 'cut off') expect([202, 503]).toContain(answer.status);
-  expect(await leaving.ended).toBe(signal === 'SIGKILL' ? 'SIGKILL' : 0);
+it('after SIGTERM or SIGKILL another process finishes the reach, under the same key', async () => {
+  let leaving = await start('300ms');
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    agent.plays({ do: 'answer', output: { answer: 'too late' }, afterMs: 8_000 }, { do: 'answer', output: { answer: 'taken over' } });
+    const idempotency_key = `handed-over-${signal}`;
+    const waiting = leaving.api.reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key }).catch(() => 'cut off' as const);
+    await waitFor('the request', () => agent.journal[0]);
+    leaving.child.kill(signal);
+    const next = await start('300ms');
+    const answer = await waiting;
+    if (answer !== 'cut off') expect([202, 503]).toContain(answer.status);
+    expect(await leaving.ended).toBe(signal === 'SIGKILL' ? 'SIGKILL' : 0);
 
-  const end = await next.api.reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key }, { prefer: 'wait=40' });
-  expect(end.body).toMatchObject({ status: 'completed', output: { answer: 'taken over' }, replayed: true, attempts: 2 });
-  expect(agent.journal.map(({ call }) => [call.idempotency_key, call.attempt])).toEqual([
-    [idempotency_key, 1],
-    [idempotency_key, 2],
-  ]);
-  await next.close();
+    const end = await next.api.reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key }, { prefer: 'wait=40' });
+    expect(end.body).toMatchObject({ status: 'completed', output: { answer: 'taken over' }, replayed: true, attempts: 2 });
+    expect(agent.journal.map(({ call }) => [call.idempotency_key, call.attempt])).toEqual([
+      [idempotency_key, 1],
+      [idempotency_key, 2],
+    ]);
+    leaving = next;
+  }
 });

@@ -6,7 +6,7 @@ import { parseWhole } from '../parse';
 import { renderCatalogue } from '../render/catalogue';
 import { status } from '../render/status';
 import { facts, table } from '../render/table';
-import { agentOf, score } from '../render/text';
+import { agentOf, fit, score } from '../render/text';
 import type { CliContext, Session } from '../session';
 
 interface AbilitiesOptions {
@@ -14,6 +14,9 @@ interface AbilitiesOptions {
   limit?: number;
   codegen?: boolean;
 }
+
+/** Columns for the names of agents on a terminal: the description needs room too. */
+const AGENTS_WIDTH = 28;
 
 const EXAMPLES = `
 Examples:
@@ -57,7 +60,9 @@ async function abilities(session: Session, name: string | undefined, options: Ab
 }
 
 function renderList(items: readonly AbilityView[], io: CliIo): string {
-  const rows = items.map((ability) => [ability.name, agentsOf(ability), readiness(ability, io), ability.description]);
+  const agents = (ability: AbilityView) =>
+    io.columns === undefined ? agentsOf(ability) : fit(agentsOf(ability), AGENTS_WIDTH);
+  const rows = items.map((ability) => [ability.name, agents(ability), readiness(ability, io), ability.description]);
   return table(['ABILITY', 'AGENTS', 'READY', { title: 'DESCRIPTION', flexible: true }], rows, io);
 }
 

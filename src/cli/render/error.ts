@@ -11,7 +11,8 @@ export function renderError(error: ReachError, color: Colors): string {
   const { errors = [], diagnosis, extra = {} } = error.options;
   const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${error.message}`];
   for (const finding of errors) lines.push(renderFinding(finding, color));
-  if (diagnosis) lines.push(indent(renderDiagnosis(diagnosis, color, error.message)));
+  const why = diagnosis && renderDiagnosis(diagnosis, color, error.message);
+  if (why) lines.push(indent(why));
   if (extra.attempts?.length) lines.push(renderAttempts(extra.attempts, color));
   const known = knownOf(extra);
   if (known) lines.push(color.dim(`  ${known}`));

@@ -19,9 +19,17 @@ export function renderRoute(route: RouteExplanation, io: CliIo): string {
   const parts = [headline(route, color)];
   if (route.candidates.length > 0) parts.push(candidates(route, io));
   if (route.excluded.length > 0) parts.push(exclusions(route, io));
-  if (route.diagnosis) parts.push(renderDiagnosis(route.diagnosis, color, route.route_reason));
+  const why = diagnosis(route, color);
+  if (why) parts.push(why);
   if (route.errors?.length) parts.push(route.errors.map((finding) => renderFinding(finding, color)).join('\n'));
   return parts.join('\n\n');
+}
+
+/** The excluded were listed with their reasons already. */
+function diagnosis(route: RouteExplanation, color: CliIo['color']): string {
+  if (!route.diagnosis) return '';
+  const agents = route.excluded.length > 0 ? [] : route.diagnosis.agents;
+  return renderDiagnosis({ ...route.diagnosis, agents }, color, route.route_reason);
 }
 
 function headline(route: RouteExplanation, color: CliIo['color']): string {

@@ -41,13 +41,19 @@ export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): R
     }),
   );
 
-  router.get('/', (_request, response) => {
-    response.json({ items: catalogue.agents() });
-  });
+  router.get(
+    '/',
+    handle((_request, response) => {
+      response.json({ items: catalogue.agents() });
+    }),
+  );
 
-  router.get('/:name', (request, response) => {
-    response.json(catalogue.agent(param(request, 'name')));
-  });
+  router.get(
+    '/:name',
+    handle((request, response) => {
+      response.json(catalogue.agent(param(request, 'name')));
+    }),
+  );
 
   router.delete(
     '/:name',

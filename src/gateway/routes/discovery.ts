@@ -18,13 +18,19 @@ export interface DiscoveryDependencies {
 export function discoveryRoutes({ catalogue, router: agents }: DiscoveryDependencies): Router {
   const router = Router();
 
-  router.get('/abilities', (_request, response) => {
-    response.json({ items: catalogue.abilities() });
-  });
+  router.get(
+    '/abilities',
+    handle((_request, response) => {
+      response.json({ items: catalogue.abilities() });
+    }),
+  );
 
-  router.get('/abilities/:name', (request, response) => {
-    response.json(catalogue.ability(param(request, 'name')));
-  });
+  router.get(
+    '/abilities/:name',
+    handle((request, response) => {
+      response.json(catalogue.ability(param(request, 'name')));
+    }),
+  );
 
   router.post(
     '/abilities\\:search',

@@ -15,9 +15,12 @@ export interface OperationsDependencies {
 export function operationsRoutes({ readiness, metrics, openApi }: OperationsDependencies): Router {
   const router = Router();
 
-  router.get('/healthz', (_request, response) => {
-    response.json({ status: 'ok' });
-  });
+  router.get(
+    '/healthz',
+    handle((_request, response) => {
+      response.json({ status: 'ok' });
+    }),
+  );
 
   router.get(
     '/readyz',
@@ -34,9 +37,12 @@ export function operationsRoutes({ readiness, metrics, openApi }: OperationsDepe
     }),
   );
 
-  router.get('/openapi.json', (_request, response) => {
-    response.json(openApi);
-  });
+  router.get(
+    '/openapi.json',
+    handle((_request, response) => {
+      response.json(openApi);
+    }),
+  );
   router.use('/docs', swaggerUi.serve, swaggerUi.setup(null, { swaggerOptions: { url: '/openapi.json' }, customSiteTitle: 'Agent-Reach API' }));
 
   return router;
