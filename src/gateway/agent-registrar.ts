@@ -40,7 +40,9 @@ export class AgentRegistrar {
     const answer = await registry.registerDescriptor(descriptor, flags);
     const written = () => this.version(name, version)?.registered_at === answer.registeredAt;
     if (!flags.dryRun) await whenSeen(view, written);
-    return answer;
+    const protocol = descriptor.endpoint?.protocol;
+    if (protocol === undefined || CALLABLE.has(protocol)) return answer;
+    return { ...answer, warnings: [...answer.warnings, `this release has no adapter for protocol ${protocol}: reaches to ${name} will fail until one is there`] };
   }
 
   async remove(name: string): Promise<boolean> {
