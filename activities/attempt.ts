@@ -30,7 +30,11 @@ export interface AttemptResult {
 }
 
 /** Makes one attempt at one instance of the chosen agent, validates the answer, measures and records it. */
-export async function makeAttempt(deps: ActivityDependencies, input: InvokeInput, context: AttemptContext): Promise<AttemptResult> {
+export async function makeAttempt(
+  deps: ActivityDependencies,
+  input: InvokeInput,
+  context: AttemptContext,
+): Promise<AttemptResult> {
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
   const where: { instance: InstanceState | null } = { instance: null };
@@ -64,13 +68,21 @@ async function call(
   const agent = findAgent(deps.world(), input.agent_name, input.agent_version);
   const instance = agent && pick(deps, input, context.avoid);
   if (!agent || !instance) {
-    throw new ReachError('no_ready_instance', `No instance of ${input.agent_name}@${input.agent_version} is ready now`, { received: 'no' });
+    throw new ReachError(
+      'no_ready_instance',
+      `No instance of ${input.agent_name}@${input.agent_version} is ready now`,
+      { received: 'no' },
+    );
   }
   context.where.instance = instance;
   const protocol = agent.descriptor.endpoint?.protocol ?? 'http';
   const adapter = deps.adapters.get(protocol);
   if (!adapter) {
-    throw new ReachError('agent_protocol_error', `${agent.name} speaks ${protocol}, which this release cannot call; register it with protocol http or worker`, { received: 'no' });
+    throw new ReachError(
+      'agent_protocol_error',
+      `${agent.name} speaks ${protocol}, which this release cannot call; register it with protocol http or worker`,
+      { received: 'no' },
+    );
   }
   const { reachId, runId, n, budgetMs, signal } = context;
   const parts = { envelope: input.envelope, reachId, ability: input.ability, agentVersion: input.agent_version };
@@ -105,7 +117,11 @@ export function assertOutput(agent: AgentVersion, ability: string, output: JsonO
   const errors = schema === undefined ? [] : validatePayload(schema, output);
   if (errors.length === 0) return;
   const first = `${errors[0]?.pointer || '/'} ${errors[0]?.message}`;
-  throw new ReachError('response_schema_mismatch', `The answer of ${agent.name} does not match the output schema of ${ability}: ${first}`, { received: 'yes', errors });
+  throw new ReachError(
+    'response_schema_mismatch',
+    `The answer of ${agent.name} does not match the output schema of ${ability}: ${first}`,
+    { received: 'yes', errors },
+  );
 }
 
 type Called = Pick<InvokeInput, 'agent_name' | 'agent_version' | 'ability'>;
@@ -115,7 +131,13 @@ function keyOf({ agent_name, agent_version, ability }: Called) {
 }
 
 /** 4xx but 408/429 are the caller's fault and do not count against the agent; malformed answers do (T01). */
-const NEUTRAL = new Set(['agent_rejected', 'agent_auth_unconfigured', 'no_ready_instance', 'callback_url_forbidden', 'internal']);
+const NEUTRAL = new Set([
+  'agent_rejected',
+  'agent_auth_unconfigured',
+  'no_ready_instance',
+  'callback_url_forbidden',
+  'internal',
+]);
 
 /** Counts an attempt in the shared statistics. */
 export function count(deps: ActivityDependencies, call: Called, record: AttemptRecord): void {

@@ -9,7 +9,11 @@ export function invokeFailure(error: ReachError, attempts: AttemptRecord[]): Inv
 }
 
 /** Throws-ready form: `type` is the code, the details carry the whole failure; the server retries it if `retryable`. */
-export function asFailure(error: ReachError, retryable: boolean, more: { attempts?: AttemptRecord[]; delayMs?: number } = {}): ApplicationFailure {
+export function asFailure(
+  error: ReachError,
+  retryable: boolean,
+  more: { attempts?: AttemptRecord[]; delayMs?: number } = {},
+): ApplicationFailure {
   return ApplicationFailure.create({
     type: error.code,
     message: error.message,

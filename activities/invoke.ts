@@ -34,7 +34,11 @@ export async function invoke(deps: ActivityDependencies, input: InvokeInput): Pr
   const context = Context.current();
   const { info } = context;
   const share = remainingShareMs(input.share_ms);
-  const earlier = earlierAttempts(input, info.attempt, (info.heartbeatDetails as { attempts?: AttemptRecord[] } | undefined)?.attempts ?? []);
+  const earlier = earlierAttempts(
+    input,
+    info.attempt,
+    (info.heartbeatDetails as { attempts?: AttemptRecord[] } | undefined)?.attempts ?? [],
+  );
   assertRepeatable(input, earlier);
   const heartbeat = setInterval(() => context.heartbeat({ attempts: earlier }), HEARTBEAT_INTERVAL_MS);
   try {
@@ -89,7 +93,11 @@ function assertRepeatable(input: InvokeInput, earlier: AttemptRecord[]): void {
   const terms = { semantics: input.envelope.delivery_semantics, idempotent: input.idempotent };
   const last = earlier.at(-1);
   if (!last || mayRepeat(last.received, terms)) return;
-  const error = new ReachError('worker_lost', 'The worker was lost in the middle of the attempt, and the request may not be sent twice', { received: 'unknown' });
+  const error = new ReachError(
+    'worker_lost',
+    'The worker was lost in the middle of the attempt, and the request may not be sent twice',
+    { received: 'unknown' },
+  );
   throw asFailure(error, false, { attempts: earlier });
 }
 
@@ -101,16 +109,25 @@ function failure(
   const { error, attempts, leftMs, retry } = last;
   const verdict = nextAttempt(
     { code: error.code, received: error.options.received ?? 'no', retryAfterMs: error.options.retryAfterMs },
-    { semantics: input.envelope.delivery_semantics, idempotent: input.idempotent, retriesLeft: input.retries - (retry - 1), leftMs },
+    {
+      semantics: input.envelope.delivery_semantics,
+      idempotent: input.idempotent,
+      retriesLeft: input.retries - (retry - 1),
+      leftMs,
+    },
     retry,
     deps.random,
   );
   if (verdict.retry) return asFailure(error, true, { attempts, delayMs: verdict.delayMs });
   if (verdict.because !== 'no_time') return asFailure(error, false, { attempts });
-  const late = new ReachError('deadline_exceeded', `The time left does not allow another attempt; the last one failed with ${error.code}: ${error.message}`, {
-    received: error.options.received,
-    extra: { last_error: { code: error.code, message: error.message } },
-  });
+  const late = new ReachError(
+    'deadline_exceeded',
+    `The time left does not allow another attempt; the last one failed with ${error.code}: ${error.message}`,
+    {
+      received: error.options.received,
+      extra: { last_error: { code: error.code, message: error.message } },
+    },
+  );
   return asFailure(late, false, { attempts });
 }
 

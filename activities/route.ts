@@ -23,7 +23,11 @@ export async function awaitReady(deps: ActivityDependencies, input: RouteInput):
   throw asFailure(new ReachError('no_ready_instance', `${routed.decision.chosen.agent_name} is not ready yet`), true);
 }
 
-async function decide(deps: ActivityDependencies, request: RouteRequest, worthRetrying: (code: ErrorCode) => boolean = () => false): Promise<Routed> {
+async function decide(
+  deps: ActivityDependencies,
+  request: RouteRequest,
+  worthRetrying: (code: ErrorCode) => boolean = () => false,
+): Promise<Routed> {
   try {
     const decision = await deps.router.route(request);
     const { agent_name, agent_version, ability } = decision.chosen;

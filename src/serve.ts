@@ -44,7 +44,10 @@ export interface RunningGateway {
 }
 
 /** Starts a gateway. Throws what is missing (an engine, the port), with what to do about it; nothing is left running then. */
-export async function serve(config: Config, { logger, apiKey, withWorker = true }: ServeOptions): Promise<RunningGateway> {
+export async function serve(
+  config: Config,
+  { logger, apiKey, withWorker = true }: ServeOptions,
+): Promise<RunningGateway> {
   const metrics = createMetricsRegistry();
   const platform = await createPlatform(config, logger, metrics);
   try {
@@ -87,12 +90,27 @@ function services(platform: Platform, readiness: Readiness) {
   const workerEngine = agentsAddress ? { address: agentsAddress, namespace } : null;
   return {
     reader,
-    service: new ReachService({ client, reader, router, world, tenant: DEFAULT_TENANT, taskQueue, protocolTimeoutMs, newMessageId: uuidv7 }),
+    service: new ReachService({
+      client,
+      reader,
+      router,
+      world,
+      tenant: DEFAULT_TENANT,
+      taskQueue,
+      protocolTimeoutMs,
+      newMessageId: uuidv7,
+    }),
     lister: new ReachLister({ client, namespace }),
     lateResults: new LateResults({ client, reader, tokens, world }),
     traces: new TraceReader({ client, reader }),
     events: new EventFeed({ client, namespace, reader }),
-    registrar: new AgentRegistrar({ registry, view, egress, tokenEnvAllow: config.security.token_env_allow, workerEngine }),
+    registrar: new AgentRegistrar({
+      registry,
+      view,
+      egress,
+      tokenEnvAllow: config.security.token_env_allow,
+      workerEngine,
+    }),
     catalogue: new AgentCatalogue(view),
     router,
     readiness,

@@ -1,6 +1,6 @@
-import { RetryState, TimeoutType } from '@temporalio/common';
+import { TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
-import { ERROR_TABLE, isErrorCode, type ErrorCode } from '../src/protocol/error-codes';
+import { isErrorCode, type ErrorCode } from '../src/protocol/error-codes';
 import { ReachError } from '../src/protocol/reach-error';
 import type { AttemptRecord } from '../src/protocol/shapes';
 import type { WorkerFailureDetail } from '../src/protocol/worker-wire';
@@ -11,15 +11,18 @@ export function failed(code: ErrorCode, detail: string, received: InvokeFailure[
   return { kind: 'failed', problem: new ReachError(code, detail).toProblem(), received, attempts: [] };
 }
 
+/** Who runs the activity that failed: the platform's worker for push agents, the agent's own for those that pull. */
+export type RunBy = 'platform' | 'agent';
+
 /**
  * Reads what a failed activity says, whether the platform threw it (details), the server did (timeouts) or an
  * agent's SDK did (type). Cancellation is passed on.
  */
-export function failureOf(caught: unknown): InvokeFailure {
+export function failureOf(caught: unknown, runBy: RunBy = 'platform'): InvokeFailure {
   if (isCancellation(caught)) throw caught;
   const cause = caught instanceof ActivityFailure ? caught.cause : caught;
   if (cause instanceof ApplicationFailure) return fromApplication(cause);
-  if (cause instanceof TimeoutFailure) return fromTimeout(cause, caught);
+  if (cause instanceof TimeoutFailure) return runBy === 'agent' ? fromAgentTimeout(cause) : fromPlatformTimeout(cause);
   return failed('internal', 'The attempt failed in a way that is not known', 'unknown');
 }
 
@@ -29,21 +32,32 @@ function fromApplication(cause: ApplicationFailure): InvokeFailure {
   // A pull agent's SDK fails with the code as type; anything else that an activity throws is the agent's error.
   const failure = failed(isErrorCode(cause.type) ? cause.type : 'agent_error', cause.message, 'yes');
   if (detail?.instance) failure.instance = detail.instance;
-  if (typeof cause.nextRetryDelay === 'number') failure.problem.retry_after_ms = cause.nextRetryDelay;
+  if (detail?.retry_after_ms !== undefined) failure.problem.retry_after_ms = detail.retry_after_ms;
   return failure;
 }
 
-function fromTimeout(cause: TimeoutFailure, caught: unknown): InvokeFailure {
-  const known = (cause.lastHeartbeatDetails as { attempts?: AttemptRecord[] } | undefined)?.attempts ?? [];
+/** The platform's own activity: the server has retried it as often as it may, or the reach's time is over. */
+function fromPlatformTimeout(cause: TimeoutFailure): InvokeFailure {
+  const attempts = (cause.lastHeartbeatDetails as { attempts?: AttemptRecord[] } | undefined)?.attempts ?? [];
+  const failure =
+    cause.timeoutType === TimeoutType.HEARTBEAT
+      ? failed('worker_lost', 'The worker was lost in the middle of the attempt', 'unknown')
+      : failed('deadline_exceeded', 'The time of the reach ended while the agent was being called; it may have done the work', 'unknown');
+  return { ...failure, attempts };
+}
+
+/** An agent's own worker: its first heartbeat, sent at once, proves that the call arrived. */
+function fromAgentTimeout(cause: TimeoutFailure): InvokeFailure {
+  const seen = cause.lastHeartbeatDetails as WorkerFailureDetail | undefined;
   if (cause.timeoutType === TimeoutType.SCHEDULE_TO_START) {
     return failed('agent_unavailable', 'No worker of the agent took the task in time', 'no');
   }
-  if (cause.timeoutType === TimeoutType.HEARTBEAT) {
-    return { ...failed('worker_lost', 'The worker was lost in the middle of the attempt', 'unknown'), attempts: known };
-  }
-  const outOfTime = caught instanceof ActivityFailure && caught.retryState === RetryState.TIMEOUT && known.length > 0;
-  const code = outOfTime ? 'deadline_exceeded' : 'agent_timeout';
-  return { ...failed(code, 'The agent did not answer in time; it may still have done the work', 'unknown'), attempts: known };
+  const received = seen ? 'yes' : 'unknown';
+  const failure =
+    cause.timeoutType === TimeoutType.HEARTBEAT
+      ? failed('agent_unavailable', 'The agent was lost in the middle of the attempt', received)
+      : failed('agent_timeout', 'The agent did not answer in time; it may still have done the work', received);
+  return seen ? { ...failure, instance: seen.instance } : failure;
 }
 
 /** The failure with which a reach ends: the coded ApplicationFailure that dead letters are made of. */
@@ -52,9 +66,12 @@ export function reachFailure(failure: ReachFailure): ApplicationFailure {
   return ApplicationFailure.create({ type: code, message: detail, nonRetryable: true, details: [failure] });
 }
 
+/** Codes of failures without an answer: the agent may have done the work. */
+const UNANSWERED: ReadonlySet<ErrorCode> = new Set(['agent_timeout', 'agent_unavailable', 'worker_lost']);
+
 /** The terminal status that goes with a failure: `outcome_unknown` when nobody can tell and it may not be sent again. */
 export function terminalStatus(failure: InvokeFailure, repeatable: boolean): ReachFailure['status'] {
-  if (failure.problem.code === 'deadline_exceeded') return 'expired';
-  const unanswered = failure.received === 'unknown' && ERROR_TABLE[failure.problem.code].class !== 'deterministic';
-  return unanswered && !repeatable ? 'outcome_unknown' : 'dead_lettered';
+  const { code } = failure.problem;
+  if (code === 'deadline_exceeded') return 'expired';
+  return UNANSWERED.has(code) && failure.received !== 'no' && !repeatable ? 'outcome_unknown' : 'dead_lettered';
 }

@@ -38,7 +38,7 @@ async function attempt(input: ReachInput, routed: Routed, { call, budgetMs }: { 
   const leftBefore = leftMs(input.envelope.timeout_ms);
   const answer = await schedule(routed, call, budgetMs).then(
     ({ output, instance }): InvokeOutcome => ({ kind: 'answer', output, instance, attempts: [] }),
-    failureOf,
+    (caught: unknown) => failureOf(caught, 'agent'),
   );
   const failure = answer.kind === 'failed' ? answer : null;
   const made = {

@@ -41,7 +41,7 @@ function invokeLocally(call: InvokeInput): Promise<InvokeOutcome> {
     startToCloseTimeout: attemptBudgetMs(call.share_ms, call.timeout_ms) + LOCAL_SLACK_MS,
     retry: { maximumAttempts: 1 },
   });
-  return invokeOnce(call).catch(failureOf);
+  return invokeOnce(call).catch((caught: unknown) => failureOf(caught));
 }
 
 async function pushRegular(routed: Routed, call: InvokeInput, spent: Spent): Promise<InvokeOutcome> {
@@ -53,7 +53,7 @@ async function pushRegular(routed: Routed, call: InvokeInput, spent: Spent): Pro
     retry: { maximumAttempts: call.retries + 1, initialInterval: 100, backoffCoefficient: 2 },
     summary: summaryOf(routed),
   });
-  const outcome = await invoke(call).catch(failureOf);
+  const outcome = await invoke(call).catch((caught: unknown) => failureOf(caught));
   record(spent, outcome);
   return outcome;
 }

@@ -11,7 +11,15 @@ export interface AgentBody {
   versions: { version: string; descriptor: Descriptor; registered_at: string }[];
   instances: InstanceState[];
   abilities: { name: string; agent_version: string; description: string; stats: AbilityStats | null }[];
-  stats: { p50_ms: number | null; p95_ms: number | null; p99_ms: number | null; failure_rate: number | null; in_flight: number; queue_depth: number | null; requests: number };
+  stats: {
+    p50_ms: number | null;
+    p95_ms: number | null;
+    p99_ms: number | null;
+    failure_rate: number | null;
+    in_flight: number;
+    queue_depth: number | null;
+    requests: number;
+  };
   status: InstanceState['status'];
 }
 
@@ -46,9 +54,13 @@ export class AgentCatalogue {
 
   unknownAgent(name: string): ReachError {
     const closest = closestNames(name, new Set(this.world().agents.map((agent) => agent.name)), 3);
-    return new ReachError('agent_not_found', `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest)}`, {
-      diagnosis: { reason: 'agent_unknown', message: 'No agent was registered under this name', closest },
-    });
+    return new ReachError(
+      'agent_not_found',
+      `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest)}`,
+      {
+        diagnosis: { reason: 'agent_unknown', message: 'No agent was registered under this name', closest },
+      },
+    );
   }
 
   abilities(): AbilityBody[] {
@@ -56,7 +68,12 @@ export class AgentCatalogue {
     for (const agent of this.world().agents) {
       for (const { name, description } of agent.descriptor.capabilities) {
         const ability = byName.get(name) ?? { name, description, agents: [] };
-        ability.agents.push({ agent_name: agent.name, agent_version: agent.version, status: overallStatus(agent.instances), description });
+        ability.agents.push({
+          agent_name: agent.name,
+          agent_version: agent.version,
+          status: overallStatus(agent.instances),
+          description,
+        });
         byName.set(name, ability);
       }
     }
@@ -68,7 +85,11 @@ export class AgentCatalogue {
     const all = this.abilities();
     const found = all.find((ability) => ability.name === name);
     if (found) return found;
-    const closest = closestNames(name, all.map((ability) => ability.name), 3);
+    const closest = closestNames(
+      name,
+      all.map((ability) => ability.name),
+      3,
+    );
     throw new ReachError('ability_not_found', `Nobody offers ${JSON.stringify(name.slice(0, 200))}${hint(closest)}`, {
       diagnosis: { reason: 'name_mismatch', message: 'No ability has exactly this name', closest },
     });
@@ -112,7 +133,10 @@ function overallStatus(instances: readonly InstanceState[]): InstanceState['stat
 function summarise(stats: AbilityStats[]): AgentBody['stats'] {
   const requests = stats.reduce((sum, one) => sum + one.requests, 0);
   const failures = stats.reduce((sum, one) => sum + one.failures, 0);
-  const busiest = stats.reduce<AbilityStats | null>((best, one) => (!best || one.requests > best.requests ? one : best), null);
+  const busiest = stats.reduce<AbilityStats | null>(
+    (best, one) => (!best || one.requests > best.requests ? one : best),
+    null,
+  );
   return {
     p50_ms: busiest?.p50_ms ?? null,
     p95_ms: busiest?.p95_ms ?? null,
@@ -126,5 +150,7 @@ function summarise(stats: AbilityStats[]): AgentBody['stats'] {
 
 function hint(closest: { name: string; why: string }[]): string {
   const [nearest] = closest;
-  return nearest ? `; did you mean ${JSON.stringify(nearest.name)} (${nearest.why})?` : '; GET /v1/abilities lists what there is';
+  return nearest
+    ? `; did you mean ${JSON.stringify(nearest.name)} (${nearest.why})?`
+    : '; GET /v1/abilities lists what there is';
 }

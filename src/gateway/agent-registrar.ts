@@ -4,7 +4,14 @@ import { isTokenEnvAllowed } from '../policy/token-env';
 import { ReachError } from '../protocol/reach-error';
 import { agentTaskQueue } from '../protocol/worker-wire';
 import type { AgentVersion } from '../protocol/world';
-import type { DescriptorOutcome, HeartbeatRequest, Registration, RegistrationRequest, Registry, RegistryView } from '../registry';
+import type {
+  DescriptorOutcome,
+  HeartbeatRequest,
+  Registration,
+  RegistrationRequest,
+  Registry,
+  RegistryView,
+} from '../registry';
 import { whenSeen } from './view-catch-up';
 
 /** Protocols that this release can call. */
@@ -42,7 +49,13 @@ export class AgentRegistrar {
     if (!flags.dryRun) await whenSeen(view, written);
     const protocol = descriptor.endpoint?.protocol;
     if (protocol === undefined || CALLABLE.has(protocol)) return answer;
-    return { ...answer, warnings: [...answer.warnings, `this release has no adapter for protocol ${protocol}: reaches to ${name} will fail until one is there`] };
+    return {
+      ...answer,
+      warnings: [
+        ...answer.warnings,
+        `this release has no adapter for protocol ${protocol}: reaches to ${name} will fail until one is there`,
+      ],
+    };
   }
 
   async remove(name: string): Promise<boolean> {
@@ -56,12 +69,16 @@ export class AgentRegistrar {
     if (request.host) assertUrlAllowed(request.host, this.options.egress, `instance ${instanceId}`);
     const { registry, view, workerEngine } = this.options;
     const registration = await registry.registerInstance(name, instanceId, request);
-    const registered = () => this.version(name, request.version)?.instances.some((instance) => instance.instance_id === instanceId) ?? false;
+    const registered = () =>
+      this.version(name, request.version)?.instances.some((instance) => instance.instance_id === instanceId) ?? false;
     await whenSeen(view, registered);
     const agent = this.version(name, request.version);
     if (!workerEngine || agent?.descriptor.endpoint?.protocol !== 'worker') return registration;
     const { version, endpoint } = agent.descriptor;
-    return { ...registration, worker: { ...workerEngine, task_queue: agentTaskQueue({ name, version, taskQueue: endpoint.task_queue }) } };
+    return {
+      ...registration,
+      worker: { ...workerEngine, task_queue: agentTaskQueue({ name, version, taskQueue: endpoint.task_queue }) },
+    };
   }
 
   heartbeat(name: string, instanceId: string, request: HeartbeatRequest) {
@@ -83,8 +100,18 @@ export class AgentRegistrar {
 
   private assertTokenEnv({ auth }: Descriptor): void {
     if (auth.type !== 'static_token' || isTokenEnvAllowed(auth.token_env, this.options.tokenEnvAllow)) return;
-    throw new ReachError('token_env_forbidden', `The variable ${auth.token_env} may not be used as a token here; the operator can allow it with security.token_env_allow`, {
-      errors: [{ pointer: '/auth/token_env', message: 'is not allowed', fix: 'ask the operator to add it to security.token_env_allow' }],
-    });
+    throw new ReachError(
+      'token_env_forbidden',
+      `The variable ${auth.token_env} may not be used as a token here; the operator can allow it with security.token_env_allow`,
+      {
+        errors: [
+          {
+            pointer: '/auth/token_env',
+            message: 'is not allowed',
+            fix: 'ask the operator to add it to security.token_env_allow',
+          },
+        ],
+      },
+    );
   }
 }

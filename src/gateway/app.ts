@@ -16,7 +16,8 @@ import { reachRoutes, type ReachRouteDependencies } from './routes/reaches';
 const MAX_BODY_BYTES = MAX_PAYLOAD_BYTES + 65_536;
 
 /** Everything the HTTP surface is made of. */
-export interface AppDependencies extends ReachRouteDependencies, AgentRouteDependencies, DiscoveryDependencies, OperationsDependencies {
+export interface AppDependencies
+  extends ReachRouteDependencies, AgentRouteDependencies, DiscoveryDependencies, OperationsDependencies {
   logger: Logger;
   /** null: no key is configured and the gateway listens on loopback only. */
   apiKey: string | null;
@@ -32,7 +33,13 @@ export function createApp(deps: AppDependencies): Express {
   app.set('query parser', 'simple');
   app.use(deps.httpMetrics.middleware);
   app.use(operationsRoutes(deps));
-  app.use('/v1', helmet(), refuseWhileDraining(deps.readiness), authenticate(deps.apiKey), express.raw({ type: () => true, limit: MAX_BODY_BYTES }));
+  app.use(
+    '/v1',
+    helmet(),
+    refuseWhileDraining(deps.readiness),
+    authenticate(deps.apiKey),
+    express.raw({ type: () => true, limit: MAX_BODY_BYTES }),
+  );
   app.use('/v1/reaches', reachRoutes(deps));
   app.use('/v1/agents', agentRoutes(deps));
   app.use('/v1', discoveryRoutes(deps));
@@ -46,6 +53,11 @@ function refuseWhileDraining(readiness: Readiness): RequestHandler {
   return (request, response, next) => {
     if (!readiness.draining || request.method === 'GET') return next();
     response.setHeader('Connection', 'close');
-    sendProblem(response, new ReachError('engine_unavailable', 'This gateway is shutting down; try again, another one will answer', { retryAfterMs: 1_000 }));
+    sendProblem(
+      response,
+      new ReachError('engine_unavailable', 'This gateway is shutting down; try again, another one will answer', {
+        retryAfterMs: 1_000,
+      }),
+    );
   };
 }

@@ -14,7 +14,10 @@ export function authenticate(apiKey: string | null): RequestHandler {
   const expected = apiKey === null ? null : digest(apiKey);
   return (request, response, next) => {
     const identity: RequestIdentity = { principal: expected ? 'api-key' : 'local', tenant: DEFAULT_TENANT };
-    if (expected && !timingSafeEqual(digest(credential(header(request, 'authorization'), header(request, 'x-api-key'))), expected)) {
+    if (
+      expected &&
+      !timingSafeEqual(digest(credential(header(request, 'authorization'), header(request, 'x-api-key'))), expected)
+    ) {
       response.setHeader('WWW-Authenticate', 'Bearer');
       throw new ReachError('unauthorized', 'The API key is missing or wrong; send it as Authorization: Bearer KEY');
     }

@@ -38,7 +38,13 @@ export class EventFeed {
     until.setMilliseconds(until.getMilliseconds() + POLL_MS);
     try {
       return await client.connection.withDeadline(until, () =>
-        client.workflowService.getWorkflowExecutionHistory({ namespace, execution, nextPageToken, waitNewEvent: true, skipArchival: true }),
+        client.workflowService.getWorkflowExecutionHistory({
+          namespace,
+          execution,
+          nextPageToken,
+          waitNewEvent: true,
+          skipArchival: true,
+        }),
       );
     } catch (caught) {
       if (isWaitOver(caught)) return null;
@@ -56,7 +62,10 @@ function parseEventId(text: string): Position {
   if (text === '') return { seq: 0, index: -1 };
   const [, seq, index] = /^(\d{1,9})\.(\d{1,4})$/.exec(text) ?? [];
   if (seq === undefined || index === undefined) {
-    throw new ReachError('invalid_request', 'Last-Event-ID is not the id of an event; leave it out to read from the start');
+    throw new ReachError(
+      'invalid_request',
+      'Last-Event-ID is not the id of an event; leave it out to read from the start',
+    );
   }
   return { seq: Number(seq), index: Number(index) };
 }

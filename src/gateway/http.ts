@@ -37,7 +37,10 @@ export function handle(run: (request: Request, response: Response) => Promise<vo
 }
 
 /** The raw body with its format. @throws ReachError 415 for anything but the accepted formats in UTF-8 */
-export function bodyText(request: Request, accepted: readonly BodyFormat[] = ['json']): { text: Uint8Array; format: BodyFormat } {
+export function bodyText(
+  request: Request,
+  accepted: readonly BodyFormat[] = ['json'],
+): { text: Uint8Array; format: BodyFormat } {
   const { format } = parseContentType(request.headers['content-type'], accepted);
   const body: unknown = request.body;
   return { text: Buffer.isBuffer(body) ? body : new Uint8Array(), format };
@@ -65,9 +68,14 @@ export function param(request: Request, name: string): string {
  * all; preferences that cannot be read are ignored, as the RFC asks. Result in ms.
  */
 export function preferredWaitMs(request: Request, timeoutMs: number, mode: 'sync' | 'async'): number {
-  const preferences = (header(request, 'prefer') ?? '').toLowerCase().split(/[,;]/).map((part) => part.trim());
+  const preferences = (header(request, 'prefer') ?? '')
+    .toLowerCase()
+    .split(/[,;]/)
+    .map((part) => part.trim());
   if (preferences.includes('respond-async')) return 0;
-  const wait = preferences.map((part) => /^wait\s*=\s*"?(\d{1,6})"?$/.exec(part)?.[1]).find((seconds) => seconds !== undefined);
+  const wait = preferences
+    .map((part) => /^wait\s*=\s*"?(\d{1,6})"?$/.exec(part)?.[1])
+    .find((seconds) => seconds !== undefined);
   if (wait !== undefined) return Math.min(Number(wait), MAX_WAIT_SEC) * 1_000;
   return mode === 'async' ? 0 : Math.min(timeoutMs, DEFAULT_WAIT_MS);
 }
@@ -78,6 +86,8 @@ export function queryWaitMs(request: Request): number {
   if (raw === undefined) return 0;
   if (typeof raw === 'string' && /^\d{1,2}$/.test(raw) && Number(raw) <= MAX_WAIT_SEC) return Number(raw) * 1_000;
   throw new ReachError('invalid_request', `The wait must be whole seconds from 0 to ${MAX_WAIT_SEC}`, {
-    errors: [{ pointer: '/wait', message: `must be whole seconds from 0 to ${MAX_WAIT_SEC}`, fix: 'ask again to wait longer' }],
+    errors: [
+      { pointer: '/wait', message: `must be whole seconds from 0 to ${MAX_WAIT_SEC}`, fix: 'ask again to wait longer' },
+    ],
   });
 }

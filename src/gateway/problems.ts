@@ -7,7 +7,8 @@ import { ReachError, type Problem } from '../protocol/reach-error';
 export function sendProblem(response: Response, error: ReachError, more: { replayed?: true } = {}): void {
   const problem: Problem = { ...error.toProblem(), ...more };
   const { retryAfterMs } = error.options;
-  if (retryAfterMs !== undefined) response.setHeader('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))));
+  if (retryAfterMs !== undefined)
+    response.setHeader('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))));
   if (problem.reach_id) response.setHeader('X-Reach-Id', problem.reach_id);
   response.locals.code = error.code;
   response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem));
@@ -15,7 +16,13 @@ export function sendProblem(response: Response, error: ReachError, more: { repla
 
 /** Everything that no route took. */
 export const unmatched: RequestHandler = (request, response) => {
-  sendProblem(response, new ReachError('not_found', `There is nothing at ${request.method} ${request.path.slice(0, 200)}; GET /docs lists what there is`));
+  sendProblem(
+    response,
+    new ReachError(
+      'not_found',
+      `There is nothing at ${request.method} ${request.path.slice(0, 200)}; GET /docs lists what there is`,
+    ),
+  );
 };
 
 /** The one place where errors become answers. Causes and stacks go to the log only. */
@@ -24,7 +31,11 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     const error = fromExpress(caught) ?? ReachError.from(caught);
     request.baseUrl = (response.locals.mountedAt as string | undefined) ?? request.baseUrl;
     const { class: errorClass } = ERROR_TABLE[error.code];
-    const facts = { code: error.code, method: request.method, err: error.cause ?? (error.code === 'internal' ? error : undefined) };
+    const facts = {
+      code: error.code,
+      method: request.method,
+      err: error.cause ?? (error.code === 'internal' ? error : undefined),
+    };
     if (errorClass === 'platform') logger.error(facts, error.message);
     else logger.debug(facts, error.message);
     if (response.headersSent) return next(error);
@@ -37,13 +48,20 @@ function fromExpress(caught: unknown): ReachError | null {
   const error = caught as { type?: string; status?: number; limit?: number };
   switch (error?.type) {
     case 'entity.too.large':
-      return new ReachError('payload_too_large', `The body is over the limit of ${error.limit} bytes`, { extra: { details: { limit_bytes: error.limit } } });
+      return new ReachError('payload_too_large', `The body is over the limit of ${error.limit} bytes`, {
+        extra: { details: { limit_bytes: error.limit } },
+      });
     case 'encoding.unsupported':
-      return new ReachError('unsupported_media_type', 'The content encoding is not supported; send the body as it is or gzipped');
+      return new ReachError(
+        'unsupported_media_type',
+        'The content encoding is not supported; send the body as it is or gzipped',
+      );
     case 'request.aborted':
     case 'request.size.invalid':
       return new ReachError('invalid_request', 'The body ended before its announced length');
     default:
-      return error?.status === 400 ? new ReachError('invalid_request', 'The request cannot be read; check the path and its encoding') : null;
+      return error?.status === 400
+        ? new ReachError('invalid_request', 'The request cannot be read; check the path and its encoding')
+        : null;
   }
 }

@@ -56,9 +56,11 @@ export class ReachLister {
       nextPageToken: filter.cursor ? openCursor(filter.cursor) : new Uint8Array(),
       query: visibilityQuery(filter),
     };
-    const answer = await bounded(client, () => client.workflowService.listWorkflowExecutions(page)).catch((caught: unknown) => {
-      throw fromTemporal(caught, 'list the reaches');
-    });
+    const answer = await bounded(client, () => client.workflowService.listWorkflowExecutions(page)).catch(
+      (caught: unknown) => {
+        throw fromTemporal(caught, 'list the reaches');
+      },
+    );
     const token = answer.nextPageToken;
     return {
       items: currentRuns(answer.executions.map(rowOf).filter((row) => fits(row, filter))),
@@ -141,7 +143,17 @@ function rowOf(execution: Execution): ReachRow {
 }
 
 /** `WorkflowExecutionStatus` of the Temporal API, by number. */
-const STATUS_NAMES = ['UNSPECIFIED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'CONTINUED_AS_NEW', 'TIMED_OUT', 'PAUSED'];
+const STATUS_NAMES = [
+  'UNSPECIFIED',
+  'RUNNING',
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'TERMINATED',
+  'CONTINUED_AS_NEW',
+  'TIMED_OUT',
+  'PAUSED',
+];
 
 function millis(time: Execution['startTime']): number {
   return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1e6;

@@ -60,12 +60,17 @@ export class ReachReader {
     const endsAtMs = performance.now() + waitMs;
     for (;;) {
       try {
-        const output = await bounded(client, () => client.workflow.getHandle(id).result(), endsAtMs - performance.now());
+        const output = await bounded(
+          client,
+          () => client.workflow.getHandle(id).result(),
+          endsAtMs - performance.now(),
+        );
         return { status: 'completed', output: output as ReachOutput };
       } catch (caught) {
         if (isWaitOver(caught)) return null;
         if (!(caught instanceof WorkflowFailedError)) throw fromTemporal(caught, 'wait for the result');
-        if (!(caught.cause instanceof TerminatedFailure) || !(await this.isRunning(id))) return endFromFailure(caught.cause, id);
+        if (!(caught.cause instanceof TerminatedFailure) || !(await this.isRunning(id)))
+          return endFromFailure(caught.cause, id);
       }
     }
   }
@@ -86,7 +91,8 @@ export class ReachReader {
 
   links(id: string): ReachLinks {
     const { temporalUiUrl, namespace } = this.options;
-    const temporal = temporalUiUrl && new URL(`/namespaces/${namespace}/workflows/${encodeURIComponent(id)}`, temporalUiUrl).href;
+    const temporal =
+      temporalUiUrl && new URL(`/namespaces/${namespace}/workflows/${encodeURIComponent(id)}`, temporalUiUrl).href;
     return { self: `/v1/reaches/${id}`, events: `/v1/reaches/${id}/events`, temporal };
   }
 

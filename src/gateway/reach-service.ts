@@ -11,7 +11,14 @@ import type { ReachResult, Receipt } from '../protocol/shapes';
 import { completeEnvelope, fingerprint, reachIdOf } from '../protocol/validation';
 import type { World } from '../protocol/world';
 import type { Router, RouteRequest } from '../routing';
-import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type ReachInput, type ReachMemo, type Routed } from '../../workflows/messages';
+import {
+  ACCEPTED_UPDATE_ID,
+  acceptedUpdate,
+  REACH_WORKFLOW,
+  type ReachInput,
+  type ReachMemo,
+  type Routed,
+} from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
 import { receiptOf, resultBody, withDecision, type RunningView } from './reach-view';
 import { bounded, fromTemporal } from './temporal-errors';
@@ -91,8 +98,11 @@ export class ReachService {
     const request = routeRequest(envelope);
     const decision = await this.options.router.route(request);
     const { agent_name, agent_version, ability } = decision.chosen;
-    const agent = this.options.world().agents.find(({ name, version }) => name === agent_name && version === agent_version);
-    if (!agent) throw new ReachError('no_ready_instance', `${agent_name} was removed a moment ago`, { retryAfterMs: 1_000 });
+    const agent = this.options
+      .world()
+      .agents.find(({ name, version }) => name === agent_name && version === agent_version);
+    if (!agent)
+      throw new ReachError('no_ready_instance', `${agent_name} was removed a moment ago`, { retryAfterMs: 1_000 });
     return {
       decision,
       target: routedTarget(agent.descriptor, ability, this.options.protocolTimeoutMs),
@@ -101,7 +111,10 @@ export class ReachService {
   }
 
   /** A refusal creates nothing and uses up no key; but a key that was used before still answers with its outcome. */
-  private async replayInsteadOf(refusal: unknown, repeat: { id: string; digest: string; call: ReachCall; keyed: boolean }): Promise<ReachAnswer> {
+  private async replayInsteadOf(
+    refusal: unknown,
+    repeat: { id: string; digest: string; call: ReachCall; keyed: boolean },
+  ): Promise<ReachAnswer> {
     if (!repeat.keyed) throw refusal;
     if (!(await this.options.reader.exists(repeat.id))) throw refusal;
     return this.follow(repeat, repeat.call.waitMs);
@@ -112,17 +125,29 @@ export class ReachService {
     const acceptedAt = new Date();
     try {
       await bounded(client, () =>
-        client.workflow.start(REACH_WORKFLOW, { ...this.startOptions(plan, call, true), workflowIdConflictPolicy: 'FAIL', requestEagerStart: true }),
+        client.workflow.start(REACH_WORKFLOW, {
+          ...this.startOptions(plan, call, true),
+          workflowIdConflictPolicy: 'FAIL',
+          requestEagerStart: true,
+        }),
       );
     } catch (caught) {
       if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan, call.waitMs);
       throw unclearStart(caught);
     }
-    const end = await reader.waitForEnd(plan.id, Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS));
-    if (!end) return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId }) };
+    const end = await reader.waitForEnd(
+      plan.id,
+      Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS),
+    );
+    if (!end)
+      return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId }) };
     if (end.status !== 'completed') throw ReachError.fromProblem(withDecision(end.problem, this.memoOf(plan, call)));
     const memo = { message_id: plan.envelope.message_id, trace_id: call.traceId };
-    return { kind: 'result', reachId: plan.id, body: resultBody(plan.id, memo, { output: end.output, replayed: false }) };
+    return {
+      kind: 'result',
+      reachId: plan.id,
+      body: resultBody(plan.id, memo, { output: end.output, replayed: false }),
+    };
   }
 
   private async startAsync(plan: Plan, call: ReachCall): Promise<ReachAnswer> {
@@ -134,13 +159,20 @@ export class ReachService {
     });
     try {
       const acceptance = await bounded(client, () =>
-        client.workflow.executeUpdateWithStart(acceptedUpdate, { updateId: ACCEPTED_UPDATE_ID, startWorkflowOperation }),
+        client.workflow.executeUpdateWithStart(acceptedUpdate, {
+          updateId: ACCEPTED_UPDATE_ID,
+          startWorkflowOperation,
+        }),
       );
       if (acceptance.fingerprint !== plan.digest) throw keyReused();
       if (acceptance.request_id !== plan.routed.decision.decision_id) return await this.follow(plan, 0);
       const receipt = this.receipt(plan, { acceptedAt, traceId: call.traceId });
       const { stage, agent_name, agent_version, route_reason, decision_id } = acceptance;
-      return { kind: 'receipt', reachId: plan.id, body: { ...receipt, stage, agent_name, agent_version, route_reason, decision_id } };
+      return {
+        kind: 'receipt',
+        reachId: plan.id,
+        body: { ...receipt, stage, agent_name, agent_version, route_reason, decision_id },
+      };
     } catch (caught) {
       // The reach may be over already: a repeat of its key, or one that ended before the update was answered.
       if (caught instanceof ReachError || !(await this.options.reader.exists(plan.id))) throw unclearStart(caught);
@@ -149,22 +181,34 @@ export class ReachService {
   }
 
   /** The key was used before: same body → that reach's outcome or receipt, other body → refused. */
-  private async follow({ id, digest, routed }: Pick<Plan, 'id' | 'digest'> & Partial<Plan>, waitMs: number): Promise<ReachAnswer> {
+  private async follow(
+    { id, digest, routed }: Pick<Plan, 'id' | 'digest'> & Partial<Plan>,
+    waitMs: number,
+  ): Promise<ReachAnswer> {
     const { reader } = this.options;
     const memo = await reader.memo(id);
     if (memo.fingerprint !== digest) throw keyReused();
     const view = await reader.view(id, waitMs);
     // A start that was not confirmed in time is found running, and yet it was this request's.
     const replayed = memo.decision_id !== routed?.decision.decision_id;
-    if (view.status === 'completed' && 'output' in view) return { kind: 'result', reachId: id, body: { ...view, replayed } };
-    if ('error' in view && view.error) return { kind: 'problem', reachId: id, error: ReachError.fromProblem(view.error) };
+    if (view.status === 'completed' && 'output' in view)
+      return { kind: 'result', reachId: id, body: { ...view, replayed } };
+    if ('error' in view && view.error)
+      return { kind: 'problem', reachId: id, error: ReachError.fromProblem(view.error) };
     return { kind: 'receipt', reachId: id, body: receiptOf(view as RunningView, memo, replayed) };
   }
 
   private startOptions(plan: Plan, call: ReachCall, callerWaits: boolean) {
     const { envelope, routed, digest, id } = plan;
     const { chosen } = routed.decision;
-    const input: ReachInput = { tenant: this.options.tenant, envelope, routed, caller_waits: callerWaits, trace_id: call.traceId, fingerprint: digest };
+    const input: ReachInput = {
+      tenant: this.options.tenant,
+      envelope,
+      routed,
+      caller_waits: callerWaits,
+      trace_id: call.traceId,
+      fingerprint: digest,
+    };
     return {
       workflowId: id,
       taskQueue: this.options.taskQueue,
@@ -221,15 +265,25 @@ export class ReachService {
 }
 
 /** The part of an envelope that routing reads. */
-export function routeRequest(envelope: Pick<Envelope, 'payload' | 'type' | 'group' | 'mode' | 'metadata'> & Partial<Envelope>): RouteRequest {
+export function routeRequest(
+  envelope: Pick<Envelope, 'payload' | 'type' | 'group' | 'mode' | 'metadata'> & Partial<Envelope>,
+): RouteRequest {
   const { ability, target_agent, payload, type, version, group, mode, metadata } = envelope;
   return { ability, target_agent, payload: payload as RouteRequest['payload'], type, version, group, mode, metadata };
 }
 
 /** What the Temporal Web UI shows on top of a reach, in Markdown. */
 function details({ envelope, routed: { decision } }: Plan): string {
-  const rows = decision.candidates.slice(0, 5).map((candidate) => `- ${candidate.agent_name}@${candidate.agent_version}: ${candidate.score.toFixed(3)}`);
-  const lines = [`**${escapeMarkdown(decision.route_reason)}**`, '', ...rows, '', `budget ${envelope.timeout_ms} ms, ${envelope.delivery_semantics}`];
+  const rows = decision.candidates
+    .slice(0, 5)
+    .map((candidate) => `- ${candidate.agent_name}@${candidate.agent_version}: ${candidate.score.toFixed(3)}`);
+  const lines = [
+    `**${escapeMarkdown(decision.route_reason)}**`,
+    '',
+    ...rows,
+    '',
+    `budget ${envelope.timeout_ms} ms, ${envelope.delivery_semantics}`,
+  ];
   return lines.join('\n').slice(0, 2_000);
 }
 
@@ -238,15 +292,22 @@ function escapeMarkdown(text: string): string {
 }
 
 function keyReused(): ReachError {
-  return new ReachError('idempotency_key_reused', 'This idempotency key was used with another body; use a new key for a new request');
+  return new ReachError(
+    'idempotency_key_reused',
+    'This idempotency key was used with another body; use a new key for a new request',
+  );
 }
 
 /** A start that may or may not have reached the server: only the same key makes trying again safe. */
 function unclearStart(caught: unknown): ReachError {
   const error = fromTemporal(caught, 'start the reach');
   if (error.code !== 'engine_unavailable') return error;
-  return new ReachError('engine_unavailable', 'Temporal did not confirm the start: the reach may have been accepted; try again with the same idempotency key', {
-    retryAfterMs: 1_000,
-    cause: caught,
-  });
+  return new ReachError(
+    'engine_unavailable',
+    'Temporal did not confirm the start: the reach may have been accepted; try again with the same idempotency key',
+    {
+      retryAfterMs: 1_000,
+      cause: caught,
+    },
+  );
 }

@@ -14,13 +14,23 @@ export type ReachEnd =
   | { status: Exclude<ReachStatus, 'completed' | 'accepted' | 'running'>; problem: Problem; attempts: AttemptRecord[] };
 
 /** A reach that has not, or not well, ended. */
-export type RunningView = Omit<Receipt, 'status' | 'expires_in_ms'> & { status: ReachStatus; ability: string; attempts: AttemptRecord[]; error?: Problem; ended_at?: string };
+export type RunningView = Omit<Receipt, 'status' | 'expires_in_ms'> & {
+  status: ReachStatus;
+  ability: string;
+  attempts: AttemptRecord[];
+  error?: Problem;
+  ended_at?: string;
+};
 
 /** `GET /v1/reaches/{id}`: the result, or the status with what is known so far. */
 export type ReachView = ReachResult | RunningView;
 
 /** The 200 body of a completed reach. */
-export function resultBody(reachId: string, memo: Pick<ReachMemo, 'message_id' | 'trace_id'>, end: { output: ReachOutput; replayed: boolean }): ReachResult {
+export function resultBody(
+  reachId: string,
+  memo: Pick<ReachMemo, 'message_id' | 'trace_id'>,
+  end: { output: ReachOutput; replayed: boolean },
+): ReachResult {
   const { output } = end;
   const { answer } = output.output;
   return {
@@ -44,13 +54,34 @@ export function resultBody(reachId: string, memo: Pick<ReachMemo, 'message_id' |
 }
 
 /** The receipt of a reach that was found running. */
-export function receiptOf({ attempts: _attempts, ability: _ability, error: _error, ended_at: _ended, ...view }: RunningView, memo: Pick<ReachMemo, 'timeout_ms'>, replayed: boolean): Receipt {
+export function receiptOf(
+  view: RunningView,
+  { timeout_ms }: Pick<ReachMemo, 'timeout_ms'>,
+  replayed: boolean,
+): Receipt {
   const elapsedMs = new Date().getTime() - Date.parse(view.accepted_at);
-  return { ...view, status: 'running', replayed, expires_in_ms: remainingMs(memo.timeout_ms, elapsedMs) };
+  return {
+    reach_id: view.reach_id,
+    message_id: view.message_id,
+    status: 'running',
+    stage: view.stage,
+    agent_name: view.agent_name,
+    agent_version: view.agent_version,
+    route_reason: view.route_reason,
+    decision_id: view.decision_id,
+    accepted_at: view.accepted_at,
+    expires_in_ms: remainingMs(timeout_ms, elapsedMs),
+    replayed,
+    trace_id: view.trace_id,
+    links: view.links,
+  };
 }
 
 /** A problem with what is known of the decision, where it does not say so itself (cancelled, timed out, terminated). */
-export function withDecision(problem: Problem, { agent_name, agent_version, route_reason, decision_id, trace_id }: ReachMemo): Problem {
+export function withDecision(
+  problem: Problem,
+  { agent_name, agent_version, route_reason, decision_id, trace_id }: ReachMemo,
+): Problem {
   return { agent_name, agent_version, route_reason, decision_id, trace_id, ...problem };
 }
 
@@ -65,9 +96,18 @@ export function endFromFailure(cause: unknown, reachId: string): Exclude<ReachEn
 }
 
 function describeEnd(cause: unknown): [Exclude<ReachEnd['status'], 'completed'>, ReachError] {
-  if (cause instanceof CancelledFailure) return ['cancelled', new ReachError('reach_terminal', 'The reach was cancelled; send it again under a new idempotency key')];
-  if (cause instanceof TimeoutFailure) return ['expired', new ReachError('deadline_exceeded', 'The time of the reach ended while no worker could finish it')];
-  if (cause instanceof TerminatedFailure) return ['dead_lettered', new ReachError('internal', 'The run was terminated by an operator')];
+  if (cause instanceof CancelledFailure)
+    return [
+      'cancelled',
+      new ReachError('reach_terminal', 'The reach was cancelled; send it again under a new idempotency key'),
+    ];
+  if (cause instanceof TimeoutFailure)
+    return [
+      'expired',
+      new ReachError('deadline_exceeded', 'The time of the reach ended while no worker could finish it'),
+    ];
+  if (cause instanceof TerminatedFailure)
+    return ['dead_lettered', new ReachError('internal', 'The run was terminated by an operator')];
   return ['dead_lettered', new ReachError('internal', 'The reach failed in a way that is not known', { cause })];
 }
 

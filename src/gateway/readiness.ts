@@ -17,7 +17,14 @@ const PROBE_TIMEOUT_MS = 2_000;
 export class Readiness {
   #draining = false;
 
-  constructor(private readonly options: { client: Client; namespace: string; view: RegistryView; vectors: () => ReadinessReport['vectors'] }) {}
+  constructor(
+    private readonly options: {
+      client: Client;
+      namespace: string;
+      view: RegistryView;
+      vectors: () => ReadinessReport['vectors'];
+    },
+  ) {}
 
   /** From now on the process takes no new work; load balancers see it in `/readyz`. */
   drain(): void {

@@ -1,4 +1,10 @@
-import { isGrpcServiceError, ServiceError, type Client, WorkflowNotFoundError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  ServiceError,
+  type Client,
+  WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
 import { ReachError } from '../protocol/reach-error';
 
 /** How long one request to Temporal may take before the engine counts as unavailable, ms. */
@@ -56,18 +62,23 @@ function grpcErrorIn(caught: unknown): (Error & { code: number }) | null {
 export function fromTemporal(caught: unknown, what: string): ReachError {
   if (caught instanceof ReachError) return caught;
   if (caught instanceof WorkflowNotFoundError) return notFound();
-  if (caught instanceof WorkflowUpdateRPCTimeoutOrCancelledError || caught instanceof EngineSilent) return engineDown(what, caught);
+  if (caught instanceof WorkflowUpdateRPCTimeoutOrCancelledError || caught instanceof EngineSilent)
+    return engineDown(what, caught);
   const cause = grpcErrorIn(caught);
   if (cause !== null) {
     if (ENGINE_DOWN.has(cause.code)) return engineDown(what, caught);
-    if (cause.code === INVALID_ARGUMENT) return new ReachError('invalid_request', `Temporal refused the request to ${what}`, { cause: caught });
+    if (cause.code === INVALID_ARGUMENT)
+      return new ReachError('invalid_request', `Temporal refused the request to ${what}`, { cause: caught });
   }
   if (caught instanceof Error && /connect|transport|closed/i.test(caught.message)) return engineDown(what, caught);
   return new ReachError('internal', 'An unexpected error; the log has it under this request id', { cause: caught });
 }
 
 function engineDown(what: string, cause: unknown): ReachError {
-  return new ReachError('engine_unavailable', `Temporal cannot be reached to ${what}; try again`, { retryAfterMs: 1_000, cause });
+  return new ReachError('engine_unavailable', `Temporal cannot be reached to ${what}; try again`, {
+    retryAfterMs: 1_000,
+    cause,
+  });
 }
 
 /** The one answer for ids that do not exist and ids of other tenants. */

@@ -15,9 +15,11 @@ export class TraceReader {
   async trace(id: string): Promise<Trace> {
     const description = await this.options.reader.describe(id);
     const { client } = this.options;
-    const history = await bounded(client, () => client.workflow.getHandle(id, description.runId).fetchHistory()).catch((caught: unknown) => {
-      throw fromTemporal(caught, 'read the history');
-    });
+    const history = await bounded(client, () => client.workflow.getHandle(id, description.runId).fetchHistory()).catch(
+      (caught: unknown) => {
+        throw fromTemporal(caught, 'read the history');
+      },
+    );
     const { ReachStatus } = decodeSearchAttributes(description.raw.workflowExecutionInfo?.searchAttributes);
     const end = description.closeTime ?? new Date();
     return {

@@ -28,13 +28,22 @@ describe('addresses that may be called', () => {
     'http://user:pw@example.com/',
     'file:///etc/passwd',
     'gopher://x/',
+    'http://example.com:6379/',
+    'http://example.com:25/',
     'not a url',
     '',
   ])('refuses %s unless the operator allows it', (url) => {
-    expect(() => assertUrlAllowed(url, none, 'agent x')).toThrow(expect.objectContaining({ code: 'callback_url_forbidden' }));
+    expect(() => assertUrlAllowed(url, none, 'agent x')).toThrow(
+      expect.objectContaining({ code: 'callback_url_forbidden' }),
+    );
   });
 
-  it.each(['https://example.com/', 'http://example.com:6379/', 'http://93.184.216.34/', 'http://[2606:2800:220:1::1]/'])('lets %s pass', (url) => {
+  it.each([
+    'https://example.com/',
+    'http://example.com:8080/invoke',
+    'http://93.184.216.34/',
+    'http://[2606:2800:220:1::1]/',
+  ])('lets %s pass', (url) => {
     expect(assertUrlAllowed(url, none, 'agent x').href).toBe(url);
   });
 
@@ -43,7 +52,9 @@ describe('addresses that may be called', () => {
     expect(() => assertUrlAllowed('http://localhost:9000/', loopback, 'agent x')).not.toThrow();
     expect(() => assertUrlAllowed('http://[::ffff:7f00:1]/', loopback, 'agent x')).not.toThrow();
     expect(() => assertUrlAllowed('http://10.0.0.1/', loopback, 'agent x')).toThrow();
-    expect(() => assertUrlAllowed('http://agents.internal/', parseEgressAllow(['agents.internal']), 'agent x')).not.toThrow();
+    expect(() =>
+      assertUrlAllowed('http://agents.internal/', parseEgressAllow(['agents.internal']), 'agent x'),
+    ).not.toThrow();
   });
 
   it('judges resolved addresses by what they carry', () => {

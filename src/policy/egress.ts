@@ -18,7 +18,8 @@ export function parseEgressAllow(entries: readonly string[]): EgressPolicy {
   const hosts = new Set<string>();
   for (const entry of entries) {
     if (entry.includes('/')) ranges.push(parseCidr(entry));
-    else if (ipaddr.isValid(entry)) ranges.push([ipaddr.parse(entry), ipaddr.parse(entry).kind() === 'ipv4' ? 32 : 128]);
+    else if (ipaddr.isValid(entry))
+      ranges.push([ipaddr.parse(entry), ipaddr.parse(entry).kind() === 'ipv4' ? 32 : 128]);
     else if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(entry)) hosts.add(entry.toLowerCase());
     else throw new RangeError(`egress_allow entry '${entry}' is neither a CIDR range, an address nor a host name`);
   }
@@ -61,12 +62,19 @@ export function assertUrlAllowed(url: string, policy: EgressPolicy, what: string
   if (!parsed) throw forbidden(what, 'is not a URL such as https://agent.example/invoke');
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') throw forbidden(what, 'must be http or https');
   if (parsed.username || parsed.password) throw forbidden(what, 'must not carry credentials; use the auth section');
-  const host = parsed.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+  const host = parsed.hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
   if (policy.hosts.has(host)) return parsed;
-  if (FOREIGN_PORTS.has(Number(parsed.port))) throw forbidden(what, `has the port of a service that speaks no HTTP (${parsed.port})`);
+  if (FOREIGN_PORTS.has(Number(parsed.port)))
+    throw forbidden(what, `has the port of a service that speaks no HTTP (${parsed.port})`);
   const local = host === 'localhost' || host.endsWith('.localhost');
-  const refused = local ? !isAddressAllowed('127.0.0.1', policy) : ipaddr.isValid(host) && !isAddressAllowed(host, policy);
-  if (refused) throw forbidden(what, 'points to a local or private address; the operator can allow it with security.egress_allow');
+  const refused = local
+    ? !isAddressAllowed('127.0.0.1', policy)
+    : ipaddr.isValid(host) && !isAddressAllowed(host, policy);
+  if (refused)
+    throw forbidden(what, 'points to a local or private address; the operator can allow it with security.egress_allow');
   return parsed;
 }
 
@@ -75,8 +83,9 @@ export function assertUrlAllowed(url: string, policy: EgressPolicy, what: string
  * shells, directories, data stores, and the platform's own engines. Hosts that the operator names may use them.
  */
 const FOREIGN_PORTS: ReadonlySet<number> = new Set([
-  7, 9, 11, 13, 19, 21, 22, 23, 25, 53, 79, 110, 111, 119, 135, 139, 143, 161, 389, 445, 465, 512, 513, 514, 587, 636, 993, 995, 1433, 1521, 2049, 2181, 2375,
-  2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 6000, 6379, 7233, 9042, 9092, 11211, 26379, 27017,
+  7, 9, 11, 13, 19, 21, 22, 23, 25, 53, 79, 110, 111, 119, 135, 139, 143, 161, 389, 445, 465, 512, 513, 514, 587, 636,
+  993, 995, 1433, 1521, 2049, 2181, 2375, 2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 6000, 6379, 7233, 9042,
+  9092, 11211, 26379, 27017,
 ]);
 
 function forbidden(what: string, why: string): ReachError {

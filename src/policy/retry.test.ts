@@ -43,24 +43,40 @@ describe('the verdict on another attempt', () => {
   });
 
   it('stops when the retries are used up', () => {
-    expect(nextAttempt({ code: 'agent_error', received: 'yes' }, { ...terms, retriesLeft: 0 }, 4, never)).toEqual({ retry: false, because: 'retries_used_up' });
+    expect(nextAttempt({ code: 'agent_error', received: 'yes' }, { ...terms, retriesLeft: 0 }, 4, never)).toEqual({
+      retry: false,
+      because: 'retries_used_up',
+    });
   });
 
   it('never waits past the deadline, and makes at most 1 + retries attempts (property)', () => {
-    const failure = fc.record({ retryAfterMs: fc.option(fc.nat(20_000), { nil: undefined }), chance: fc.double({ min: 0, max: 0.999, noNaN: true }) });
+    const failure = fc.record({
+      retryAfterMs: fc.option(fc.nat(20_000), { nil: undefined }),
+      chance: fc.double({ min: 0, max: 0.999, noNaN: true }),
+    });
     fc.assert(
-      fc.property(fc.nat(10), fc.nat(60_000), fc.array(failure, { minLength: 20, maxLength: 20 }), (maxRetry, total, failures) => {
-        let left = total;
-        let attempts = 0;
-        for (const { retryAfterMs, chance } of failures) {
-          attempts += 1;
-          const verdict = nextAttempt({ code: 'agent_error', received: 'no', retryAfterMs }, { ...terms, retriesLeft: maxRetry - (attempts - 1), leftMs: left }, attempts, () => chance);
-          if (!verdict.retry) break;
-          left -= verdict.delayMs;
-          expect(left).toBeGreaterThan(0);
-        }
-        expect(attempts).toBeLessThanOrEqual(1 + maxRetry);
-      }),
+      fc.property(
+        fc.nat(10),
+        fc.nat(60_000),
+        fc.array(failure, { minLength: 20, maxLength: 20 }),
+        (maxRetry, total, failures) => {
+          let left = total;
+          let attempts = 0;
+          for (const { retryAfterMs, chance } of failures) {
+            attempts += 1;
+            const verdict = nextAttempt(
+              { code: 'agent_error', received: 'no', retryAfterMs },
+              { ...terms, retriesLeft: maxRetry - (attempts - 1), leftMs: left },
+              attempts,
+              () => chance,
+            );
+            if (!verdict.retry) break;
+            left -= verdict.delayMs;
+            expect(left).toBeGreaterThan(0);
+          }
+          expect(attempts).toBeLessThanOrEqual(1 + maxRetry);
+        },
+      ),
     );
   });
 });

@@ -48,7 +48,10 @@ export type RetryVerdict =
   | { retry: false; because: 'deterministic' | 'not_repeatable' | 'retries_used_up' | 'no_time' };
 
 /** True when a request with this fate may be sent a second time without breaking the declared promise. */
-export function mayRepeat(received: FailedAttempt['received'], terms: Pick<RetryTerms, 'semantics' | 'idempotent'>): boolean {
+export function mayRepeat(
+  received: FailedAttempt['received'],
+  terms: Pick<RetryTerms, 'semantics' | 'idempotent'>,
+): boolean {
   if (terms.semantics === 'at_most_once') return false;
   return received === 'no' || terms.idempotent !== false;
 }
@@ -57,7 +60,12 @@ export function mayRepeat(received: FailedAttempt['received'], terms: Pick<Retry
  * Decides about another attempt at the same agent. A wait that would end after the deadline is not begun:
  * failing at once leaves the caller time for something else (`Retry-After` counts as such a wait).
  */
-export function nextAttempt(failed: FailedAttempt, terms: RetryTerms, retry: number, random: () => number): RetryVerdict {
+export function nextAttempt(
+  failed: FailedAttempt,
+  terms: RetryTerms,
+  retry: number,
+  random: () => number,
+): RetryVerdict {
   if (!isTransient(failed.code)) return { retry: false, because: 'deterministic' };
   if (!mayRepeat(failed.received, terms)) return { retry: false, because: 'not_repeatable' };
   if (terms.retriesLeft <= 0) return { retry: false, because: 'retries_used_up' };

@@ -28,7 +28,11 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
     };
     beforeAll(async () => {
       for (const max_retry of [0, 1, 4]) {
-        const draft = { name: `retry_${max_retry}`, endpoint: { max_retry, timeout_ms: 20_000 }, capability: { output_schema: OUTPUT } };
+        const draft = {
+          name: `retry_${max_retry}`,
+          endpoint: { max_retry, timeout_ms: 20_000 },
+          capability: { output_schema: OUTPUT },
+        };
         retrying.set(max_retry, await start(draft));
       }
       agent = retrying.get(1) as ScriptedAgent;
@@ -42,9 +46,23 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
 
     it('hands the envelope to the agent and its answer to the caller', async () => {
       agent.plays({ do: 'answer', output: { answer: 'done', confidence: 0.5 } });
-      const answer = await reach({ payload: { n: 1 }, idempotency_key: `${protocol}-whole`, source_agent: 'tester', context_id: 'c-1', group: 'blue' });
+      const answer = await reach({
+        payload: { n: 1 },
+        idempotency_key: `${protocol}-whole`,
+        source_agent: 'tester',
+        context_id: 'c-1',
+        group: 'blue',
+      });
       expect(answer.status).toBe(200);
-      expect(answer.body).toMatchObject({ status: 'completed', output: { answer: 'done', confidence: 0.5 }, answer: 'done', attempts: 1, agent_name: agent.name, instance: agent.instanceId, replayed: false });
+      expect(answer.body).toMatchObject({
+        status: 'completed',
+        output: { answer: 'done', confidence: 0.5 },
+        answer: 'done',
+        attempts: 1,
+        agent_name: agent.name,
+        instance: agent.instanceId,
+        replayed: false,
+      });
       expect(agent.journal.map(({ call }) => call)).toEqual([
         expect.objectContaining({
           reach_id: answer.body.reach_id,
@@ -66,7 +84,13 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
     });
 
     it('carries text of any script, and odd keys and numbers, unchanged both ways', async () => {
-      const payload = { 问题: '发票🧾怎么开？', 'e\u0301': 'é', ' ': '\u2028\u0000\t', deep: [[{ a: [null, true, -0.1, 1e21, 123456789012345] }]], '': '' };
+      const payload = {
+        问题: '发票🧾怎么开？',
+        'e\u0301': 'é',
+        ' ': '\u2028\u0000\t',
+        deep: [[{ a: [null, true, -0.1, 1e21, 123456789012345] }]],
+        '': '',
+      };
       agent.plays({ do: 'answer', output: { answer: 'ok', echoed: payload } });
       const answer = await reach({ payload });
       expect(answer.status).toBe(200);
@@ -81,8 +105,15 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
       agent.plays(step);
       const problem = expectProblem(await reach(), code);
       expect(agent.journal).toHaveLength(1);
-      expect(problem).toMatchObject({ retryable: false, attempts: [{ n: 1, code, received: 'yes', instance: agent.instanceId }], agent_name: agent.name });
-      expect((await api().ended(String(problem.reach_id))).body).toMatchObject({ status: 'dead_lettered', error: { code } });
+      expect(problem).toMatchObject({
+        retryable: false,
+        attempts: [{ n: 1, code, received: 'yes', instance: agent.instanceId }],
+        agent_name: agent.name,
+      });
+      expect((await api().ended(String(problem.reach_id))).body).toMatchObject({
+        status: 'dead_lettered',
+        error: { code },
+      });
     });
 
     it.each([0, 1, 4])('makes exactly 1 + %i attempts with one key', async (retries) => {
@@ -99,20 +130,28 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
 
     it('counts the attempts of a reach that succeeds in the end, and tells each its own, smaller deadline', async () => {
       const one = retrying.get(4) as ScriptedAgent;
-      one.plays({ do: 'fail', message: 'no', afterMs: 150 }, { do: 'fail', message: 'no', afterMs: 150 }, { do: 'answer', output: { answer: 'yes' } });
+      one.plays(
+        { do: 'fail', message: 'no', afterMs: 150 },
+        { do: 'fail', message: 'no', afterMs: 150 },
+        { do: 'answer', output: { answer: 'yes' } },
+      );
       const answer = await api().reach({ ability: one.ability, timeout_ms: 6_000 });
       expect(answer.body).toMatchObject({ status: 'completed', attempts: 3 });
       const deadlines = one.journal.map(({ call }) => call.deadline_ms);
       const startedMs = one.journal[0]?.atMs ?? 0;
       // The way to the agent takes time too, a different one each time.
-      for (const { call, atMs } of one.journal) expect(call.deadline_ms).toBeLessThanOrEqual((6_000 - (atMs - startedMs)) / 2 + 50);
+      for (const { call, atMs } of one.journal)
+        expect(call.deadline_ms).toBeLessThanOrEqual((6_000 - (atMs - startedMs)) / 2 + 50);
       expect(deadlines).toEqual([...new Set(deadlines)].toSorted((a, b) => b - a));
     });
 
     it('sends at_most_once once, whatever comes of it', async () => {
       const one = retrying.get(4) as ScriptedAgent;
       one.plays({ do: 'fail', message: 'no' });
-      const problem = expectProblem(await api().reach({ ability: one.ability, delivery_semantics: 'at_most_once' }), 'agent_error');
+      const problem = expectProblem(
+        await api().reach({ ability: one.ability, delivery_semantics: 'at_most_once' }),
+        'agent_error',
+      );
       expect([one.journal.length, problem.attempts?.length]).toEqual([1, 1]);
     });
 
@@ -143,7 +182,10 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
       const problem = expectProblem(answer, 'agent_timeout');
       expect(one.journal[0]?.call.deadline_ms).toBeGreaterThan(500);
       expect(one.journal[0]?.call.deadline_ms).toBeLessThanOrEqual(1_500);
-      expect(problem).toMatchObject({ retryable: true, attempts: [{ received: expect.stringMatching(/unknown|yes/) }] });
+      expect(problem).toMatchObject({
+        retryable: true,
+        attempts: [{ received: expect.stringMatching(/unknown|yes/) }],
+      });
       expect(answer.ms).toBeLessThan(3_500);
       await waitFor('the agent being told to stop', () => one.journal[0]?.stopped.aborted);
     });
@@ -163,14 +205,20 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
       const seen = await waitFor('the request at the agent', () => agent.journal[0]);
       expect((await api().post(`/v1/reaches/${body.reach_id}:cancel`)).status).toBe(202);
       await waitFor('the agent being told to stop', () => seen.stopped.aborted);
-      expect((await api().ended(body.reach_id)).body).toMatchObject({ status: 'cancelled', error: { code: 'reach_terminal' } });
+      expect((await api().ended(body.reach_id)).body).toMatchObject({
+        status: 'cancelled',
+        error: { code: 'reach_terminal' },
+      });
       expectProblem(await api().post(`/v1/reaches/${body.reach_id}:cancel`), 'reach_terminal');
       expect(agent.journal).toHaveLength(1);
     });
 
     it('tells an agent that is not there from one that has left', async () => {
       const absent = await start({ name: 'absent', absent: true, endpoint: { max_retry: 1, timeout_ms: 1_000 } });
-      const problem = expectProblem(await api().reach({ ability: absent.ability, timeout_ms: 8_000 }), 'agent_unavailable');
+      const problem = expectProblem(
+        await api().reach({ ability: absent.ability, timeout_ms: 8_000 }),
+        'agent_unavailable',
+      );
       expect(problem).toMatchObject({ retryable: true, attempts: [{ received: 'no' }, { received: 'no' }] });
 
       const leaving = await start({ name: 'leaving' });
@@ -180,7 +228,17 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
         return answer.status === 503 ? answer : undefined;
       });
       const { diagnosis } = expectProblem(refused, 'no_ready_instance');
-      expect(diagnosis).toMatchObject({ reason: expect.stringMatching(/never_registered|not_ready/), agents: [{ agent_name: leaving.name, agent_version: '1.0.0', status: expect.any(String), detail: expect.stringMatching(/\S/) }] });
+      expect(diagnosis).toMatchObject({
+        reason: expect.stringMatching(/never_registered|not_ready/),
+        agents: [
+          {
+            agent_name: leaving.name,
+            agent_version: '1.0.0',
+            status: expect.any(String),
+            detail: expect.stringMatching(/\S/),
+          },
+        ],
+      });
       expect(leaving.journal).toHaveLength(0);
     });
   });

@@ -5,11 +5,21 @@ import { expectProblem } from '../support/problem';
 import { startHttpAgent, type HttpStep, type ScriptedHttpAgent } from '../support/scripted-http-agent';
 import { waitFor } from '../support/wait-for';
 
-const body = (text: string, status = 200): HttpStep => ({ do: 'status', status, headers: { 'content-type': 'application/json' }, body: text });
+const body = (text: string, status = 200): HttpStep => ({
+  do: 'status',
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: text,
+});
 
 /** What the agent does → the code it ends with, and whether another attempt is made (T01; Decisions, "Classes"). */
 const ROWS: [what: string, step: HttpStep, code: ErrorCode, again: boolean][] = [
-  ...[400, 401, 403, 404, 409, 422, 501].map((status): (typeof ROWS)[number] => [`${status}`, body('{}', status), 'agent_rejected', false]),
+  ...[400, 401, 403, 404, 409, 422, 501].map((status): (typeof ROWS)[number] => [
+    `${status}`,
+    body('{}', status),
+    'agent_rejected',
+    false,
+  ]),
   ['408', body('{}', 408), 'agent_timeout', true],
   ['429', body('{}', 429), 'agent_busy', true],
   ['500', body('{"error":"db down"}', 500), 'agent_error', true],
@@ -23,9 +33,19 @@ const ROWS: [what: string, step: HttpStep, code: ErrorCode, again: boolean][] = 
   ['an inexact number', body('{"answer":"a","n":9007199254740993}'), 'agent_protocol_error', false],
   ['a reserved key', body('{"answer":"a","__proto__":{}}'), 'agent_protocol_error', false],
   ['100,000 levels', body('['.repeat(100_000) + ']'.repeat(100_000)), 'response_schema_mismatch', false],
-  ['65 levels in an object', body(`{"answer":"a","d":${'['.repeat(64)}${']'.repeat(64)}}`), 'response_schema_mismatch', false],
+  [
+    '65 levels in an object',
+    body(`{"answer":"a","d":${'['.repeat(64)}${']'.repeat(64)}}`),
+    'response_schema_mismatch',
+    false,
+  ],
   ['2 MiB', body(JSON.stringify({ answer: 'x'.repeat(2_097_152) })), 'agent_response_too_large', false],
-  ['numbers that grow past 1 MiB', body(`{"answer":"a","n":[${'1e20,'.repeat(100_000)}1]}`), 'agent_response_too_large', false],
+  [
+    'numbers that grow past 1 MiB',
+    body(`{"answer":"a","n":[${'1e20,'.repeat(100_000)}1]}`),
+    'agent_response_too_large',
+    false,
+  ],
   ['202 without accepted', body('{"queued":true}', 202), 'agent_protocol_error', false],
   ['a reset before the headers', { do: 'reset', when: 'before_headers' }, 'agent_unavailable', true],
   ['a reset in the middle of the body', { do: 'reset', when: 'mid_body' }, 'agent_unavailable', true],
@@ -48,35 +68,65 @@ export function describeHttpRules(api: () => Api): void {
       await Promise.all(started.map((one) => one.close()));
     });
     beforeEach(() => agent.plays());
-    const reach = (more: object = {}, headers: Record<string, string> = {}) => api().reach({ ability: agent.ability, ...more }, headers);
+    const reach = (more: object = {}, headers: Record<string, string> = {}) =>
+      api().reach({ ability: agent.ability, ...more }, headers);
 
     it.each([
       ['says nothing about repeats', undefined, true],
       ['is idempotent: the fast path', true, true],
       ['must not be asked twice', false, false],
     ])('classifies what comes back, for an ability that %s', async (_what, idempotent, repeats) => {
-      const one = await start({ name: `classes_${idempotent}`, capability: { idempotent }, endpoint: { max_retry: 1, timeout_ms: 4_000 } });
+      const one = await start({
+        name: `classes_${idempotent}`,
+        capability: { idempotent },
+        endpoint: { max_retry: 1, timeout_ms: 4_000 },
+      });
       for (const [what, step] of ROWS) one.playsFor(what, step);
       const outcome = async ([what]: (typeof ROWS)[number]) => {
         const answer = await api().reach({ ability: one.ability, payload: { case: what }, timeout_ms: 20_000 });
         const { attempts = [], retryable } = answer.body;
-        return [what, answer.body.code, one.journalOf(what).length, attempts.length, retryable, answer.headers['content-type']?.split(';')[0]];
+        return [
+          what,
+          answer.body.code,
+          one.journalOf(what).length,
+          attempts.length,
+          retryable,
+          answer.headers['content-type']?.split(';')[0],
+        ];
       };
       const outcomes: unknown[] = [];
       // A few at a time: a starved worker may run a local activity again, which an idempotent ability allows.
-      for (let at = 0; at < ROWS.length; at += 6) outcomes.push(...(await Promise.all(ROWS.slice(at, at + 6).map(outcome))));
-      const expected = ROWS.map(([what, , code, again]) => [what, code, again && repeats ? 2 : 1, again && repeats ? 2 : 1, again, 'application/problem+json']);
+      for (let at = 0; at < ROWS.length; at += 6)
+        outcomes.push(...(await Promise.all(ROWS.slice(at, at + 6).map(outcome))));
+      const expected = ROWS.map(([what, , code, again]) => [
+        what,
+        code,
+        again && repeats ? 2 : 1,
+        again && repeats ? 2 : 1,
+        again,
+        'application/problem+json',
+      ]);
       expect(outcomes).toEqual(expected);
     });
 
     it('sends again, whatever the ability declares, when nobody can have received it', async () => {
-      const absent = await start({ name: 'http_refusing', absent: true, capability: { idempotent: false }, endpoint: { max_retry: 2 } });
+      const absent = await start({
+        name: 'http_refusing',
+        absent: true,
+        capability: { idempotent: false },
+        endpoint: { max_retry: 2 },
+      });
       const problem = expectProblem(await api().reach({ ability: absent.ability }), 'agent_unavailable');
       expect(problem.attempts?.map(({ received }) => received)).toEqual(['no', 'no', 'no']);
     });
 
     it('does not take a server that speaks no TLS for one that is away', async () => {
-      const descriptor = { name: 'http_no_tls', version: '1.0.0', capabilities: ['http_no_tls.work'], endpoint: { protocol: 'http', address: agent.url.replace('http:', 'https:') } };
+      const descriptor = {
+        name: 'http_no_tls',
+        version: '1.0.0',
+        capabilities: ['http_no_tls.work'],
+        endpoint: { protocol: 'http', address: agent.url.replace('http:', 'https:') },
+      };
       expect((await api().post('/v1/agents', descriptor)).status).toBe(201);
       const problem = expectProblem(await api().reach({ ability: 'http_no_tls.work' }), 'agent_protocol_error');
       expect(problem.attempts).toHaveLength(1);
@@ -90,7 +140,10 @@ export function describeHttpRules(api: () => Api): void {
       ['an exponent', '1e3', 0, 900],
       ['a date in the past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0, 900],
     ])('reads Retry-After as %s', async (_what, value, leastMs, mostMs) => {
-      agent.plays({ do: 'status', status: 503, headers: { 'retry-after': value } }, { do: 'answer', output: { answer: 'now' } });
+      agent.plays(
+        { do: 'status', status: 503, headers: { 'retry-after': value } },
+        { do: 'answer', output: { answer: 'now' } },
+      );
       expect((await reach()).body).toMatchObject({ status: 'completed', attempts: 2 });
       const waited = (agent.journal[1]?.atMs ?? 0) - (agent.journal[0]?.atMs ?? 0);
       expect(waited).toBeGreaterThanOrEqual(leastMs);
@@ -99,7 +152,10 @@ export function describeHttpRules(api: () => Api): void {
 
     it('reads Retry-After as a date', async () => {
       const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 1_000);
-      agent.plays({ do: 'status', status: 503, headers: { 'retry-after': soon.toUTCString() } }, { do: 'answer', output: { answer: 'now' } });
+      agent.plays(
+        { do: 'status', status: 503, headers: { 'retry-after': soon.toUTCString() } },
+        { do: 'answer', output: { answer: 'now' } },
+      );
       expect((await reach()).body).toMatchObject({ status: 'completed', attempts: 2 });
       expect(Date.now()).toBeGreaterThanOrEqual(soon.getTime());
     });
@@ -112,13 +168,19 @@ export function describeHttpRules(api: () => Api): void {
       expect(problem.attempts).toHaveLength(agent.journal.length);
       expect(agent.journal.length).toBeGreaterThanOrEqual(2);
       expect(answer.ms).toBeLessThan(2_700);
-      expect((await api().ended(String(problem.reach_id))).body).toMatchObject({ status: 'expired', error: { last_error: { code: 'agent_error' } } });
+      expect((await api().ended(String(problem.reach_id))).body).toMatchObject({
+        status: 'expired',
+        error: { last_error: { code: 'agent_error' } },
+      });
     });
 
     it('fails at once when the next attempt would come after the deadline', async () => {
       agent.plays({ do: 'status', status: 503, headers: { 'retry-after': '60' }, body: 'db down' });
       const answer = await reach({ timeout_ms: 10_000 });
-      expect(expectProblem(answer, 'deadline_exceeded')).toMatchObject({ last_error: { code: 'agent_error' }, attempts: [{ n: 1 }] });
+      expect(expectProblem(answer, 'deadline_exceeded')).toMatchObject({
+        last_error: { code: 'agent_error' },
+        attempts: [{ n: 1 }],
+      });
       expect(answer.ms).toBeLessThan(3_000);
     });
 
@@ -161,7 +223,10 @@ export function describeHttpRules(api: () => Api): void {
 
       const unset = await start({ name: 'http_unset', descriptor: auth('CONTRACT_AGENT_UNSET') });
       const answer = await api().reach({ ability: unset.ability });
-      expect(expectProblem(answer, 'agent_auth_unconfigured')).toMatchObject({ retryable: false, attempts: [{ received: 'no' }] });
+      expect(expectProblem(answer, 'agent_auth_unconfigured')).toMatchObject({
+        retryable: false,
+        attempts: [{ received: 'no' }],
+      });
       expect(unset.journal).toHaveLength(0);
       expect(answer.text).not.toContain('tok-1');
 
@@ -175,10 +240,16 @@ export function describeHttpRules(api: () => Api): void {
         const seen = await waitFor('the request at the agent', () => agent.journal.at(-1));
         const id = receipt.body.reach_id as string;
         const deliver = (sent: unknown, token: string | undefined = seen.headers['x-reach-token']) =>
-          api().post(`/v1/reaches/${id}/result`, sent, { headers: token === undefined ? {} : { 'x-reach-token': token } });
+          api().post(`/v1/reaches/${id}/result`, sent, {
+            headers: token === undefined ? {} : { 'x-reach-token': token },
+          });
         return { id, deliver };
       };
-      const stage = (id: string) => waitFor('the acknowledgement', async () => (await api().get(`/v1/reaches/${id}`)).body.stage === 'agent_accepted');
+      const stage = (id: string) =>
+        waitFor(
+          'the acknowledgement',
+          async () => (await api().get(`/v1/reaches/${id}`)).body.stage === 'agent_accepted',
+        );
 
       it('deliver their result later, with the token of that reach and no other', async () => {
         agent.plays({ do: 'accept' });
@@ -189,14 +260,23 @@ export function describeHttpRules(api: () => Api): void {
         const second = await accepted();
         await stage(second.id);
 
-        for (const wrong of [foreign, 'nonsense', '']) expectProblem(await second.deliver({ output: { answer: 'stolen' } }, wrong), 'unauthorized');
+        for (const wrong of [foreign, 'nonsense', ''])
+          expectProblem(await second.deliver({ output: { answer: 'stolen' } }, wrong), 'unauthorized');
         expectProblem(await second.deliver({ answer: 'not an output' }), 'invalid_request');
         expect((await second.deliver({ output: { answer: 'late' } })).status).toBe(202);
-        expect((await api().ended(second.id)).body).toMatchObject({ status: 'completed', output: { answer: 'late' }, attempts: 1, instance: agent.instanceId });
+        expect((await api().ended(second.id)).body).toMatchObject({
+          status: 'completed',
+          output: { answer: 'late' },
+          attempts: 1,
+          instance: agent.instanceId,
+        });
         expectProblem(await second.deliver({ output: { answer: 'again' } }), 'reach_terminal');
         expect((await api().get(`/v1/reaches/${first.id}`)).body.status).toBe('running');
         expect((await first.deliver({ error: { code: 'agent_rejected', message: 'no such order' } })).status).toBe(202);
-        expect((await api().ended(first.id)).body).toMatchObject({ status: 'dead_lettered', error: { code: 'agent_rejected', detail: 'no such order' } });
+        expect((await api().ended(first.id)).body).toMatchObject({
+          status: 'dead_lettered',
+          error: { code: 'agent_rejected', detail: 'no such order' },
+        });
       });
 
       it('are not heard with the token of an attempt that failed', async () => {
@@ -206,16 +286,29 @@ export function describeHttpRules(api: () => Api): void {
         const [failed, current] = agent.journal.map(({ headers }) => headers['x-reach-token']);
         await deliver({ output: { answer: 'of the failed attempt' } }, failed);
         await deliver({ output: { answer: 'right' } }, current);
-        expect((await api().ended(id)).body).toMatchObject({ status: 'completed', output: { answer: 'right' }, attempts: 2 });
+        expect((await api().ended(id)).body).toMatchObject({
+          status: 'completed',
+          output: { answer: 'right' },
+          attempts: 2,
+        });
       });
 
       it('must keep to the output schema, and may correct themselves', async () => {
-        const one = await start({ name: 'http_late_schema', capability: { output_schema: { type: 'object', required: ['total'] } } });
+        const one = await start({
+          name: 'http_late_schema',
+          capability: { output_schema: { type: 'object', required: ['total'] } },
+        });
         one.plays({ do: 'accept' });
-        const { body: receipt } = await api().reach({ ability: one.ability, timeout_ms: 20_000 }, { prefer: 'respond-async' });
+        const { body: receipt } = await api().reach(
+          { ability: one.ability, timeout_ms: 20_000 },
+          { prefer: 'respond-async' },
+        );
         const seen = await waitFor('the request', () => one.journal[0]);
         await stage(receipt.reach_id);
-        const deliver = (sent: unknown) => api().post(`/v1/reaches/${receipt.reach_id}/result`, sent, { headers: { 'x-reach-token': String(seen.headers['x-reach-token']) } });
+        const deliver = (sent: unknown) =>
+          api().post(`/v1/reaches/${receipt.reach_id}/result`, sent, {
+            headers: { 'x-reach-token': String(seen.headers['x-reach-token']) },
+          });
         expectProblem(await deliver({ output: { sum: 1 } }), 'response_schema_mismatch');
         expectProblem(await deliver({ output: { total: 'x'.repeat(1_048_576) } }), 'payload_too_large');
         expect((await deliver({ output: { total: 1 } })).status).toBe(202);
@@ -228,7 +321,14 @@ export function describeHttpRules(api: () => Api): void {
         expect(problem.last_error).toMatchObject({ code: 'agent_timeout' });
         expect(agent.journal).toHaveLength(1);
         const token = String(agent.journal[0]?.headers['x-reach-token']);
-        expectProblem(await api().post(`/v1/reaches/${problem.reach_id}/result`, { output: {} }, { headers: { 'x-reach-token': token } }), 'reach_terminal');
+        expectProblem(
+          await api().post(
+            `/v1/reaches/${problem.reach_id}/result`,
+            { output: {} },
+            { headers: { 'x-reach-token': token } },
+          ),
+          'reach_terminal',
+        );
       });
     });
   });

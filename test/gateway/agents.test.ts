@@ -37,21 +37,37 @@ let open: TestGateway;
 let strict: TestGateway;
 beforeAll(async () => {
   open = await startGateway({ withWorker: false });
-  strict = await startGateway({ withWorker: false, apiKey: 'correct-horse', config: { security: { egress_allow: [] } } });
+  strict = await startGateway({
+    withWorker: false,
+    apiKey: 'correct-horse',
+    config: { security: { egress_allow: [] } },
+  });
 });
 afterAll(async () => {
   await open.close();
   await strict.close();
 });
 
-const register = (draft: Parameters<typeof descriptorOf>[0], query = '') => open.api.post(`/v1/agents${query}`, descriptorOf(draft, 'http'));
+const register = (draft: Parameters<typeof descriptorOf>[0], query = '') =>
+  open.api.post(`/v1/agents${query}`, descriptorOf(draft, 'http'));
 
 describe('a descriptor', () => {
   it('is created, found, unchanged, refused with other content, replaced, and removed', async () => {
     const created = await register({ name: 'alpha' });
-    expect(created).toMatchObject({ status: 201, headers: { location: '/v1/agents/alpha' }, body: { name: 'alpha', version: '1.0.0', outcome: 'created', dry_run: false, warnings: expect.any(Array) } });
-    expect((await open.api.get('/v1/agents/alpha')).body).toMatchObject({ name: 'alpha', versions: [{ version: '1.0.0', descriptor: { name: 'alpha' } }], instances: [], status: 'unavailable' });
-    expect((await open.api.get('/v1/abilities/alpha.work')).body.agents).toEqual([expect.objectContaining({ agent_name: 'alpha' })]);
+    expect(created).toMatchObject({
+      status: 201,
+      headers: { location: '/v1/agents/alpha' },
+      body: { name: 'alpha', version: '1.0.0', outcome: 'created', dry_run: false, warnings: expect.any(Array) },
+    });
+    expect((await open.api.get('/v1/agents/alpha')).body).toMatchObject({
+      name: 'alpha',
+      versions: [{ version: '1.0.0', descriptor: { name: 'alpha' } }],
+      instances: [],
+      status: 'unavailable',
+    });
+    expect((await open.api.get('/v1/abilities/alpha.work')).body.agents).toEqual([
+      expect.objectContaining({ agent_name: 'alpha' }),
+    ]);
     expect(await register({ name: 'alpha' })).toMatchObject({ status: 200, body: { outcome: 'unchanged' } });
     const changed = { name: 'alpha', descriptor: { description: 'changed' } };
     expectProblem(await register(changed), 'version_exists');
@@ -63,13 +79,18 @@ describe('a descriptor', () => {
   });
 
   it('is only judged with dry_run', async () => {
-    expect(await register({ name: 'dry' }, '?dry_run=true')).toMatchObject({ status: 200, body: { outcome: 'created', dry_run: true } });
+    expect(await register({ name: 'dry' }, '?dry_run=true')).toMatchObject({
+      status: 200,
+      body: { outcome: 'created', dry_run: true },
+    });
     expectProblem(await open.api.get('/v1/agents/dry'), 'agent_not_found');
-    for (const query of ['?dry_run=yes', '?force=true', '?dry_run=true&dry_run=false']) expectProblem(await register({ name: 'dry' }, query), 'invalid_request');
+    for (const query of ['?dry_run=yes', '?force=true', '?dry_run=true&dry_run=false'])
+      expectProblem(await register({ name: 'dry' }, query), 'invalid_request');
   });
 
   it('may be YAML, and is as strict', async () => {
-    const post = (text: string, type = 'application/yaml') => open.api.raw('POST', '/v1/agents', text, { headers: { 'content-type': type } });
+    const post = (text: string, type = 'application/yaml') =>
+      open.api.raw('POST', '/v1/agents', text, { headers: { 'content-type': type } });
     const yaml = 'name: in_yaml\nversion: 1.2.3\ncapabilities:\n  - 开发票\nendpoint: { protocol: http }\n';
     expect((await post(`\uFEFF${yaml}`)).status).toBe(201);
     expect((await post(yaml, 'text/yaml; charset=utf-8')).status).toBe(200);
@@ -78,7 +99,12 @@ describe('a descriptor', () => {
     expect(JSON.stringify(twice)).toContain('version');
     const retyped = expectProblem(await post(yaml.replace('1.2.3', '1.10')), 'invalid_descriptor');
     expect(retyped.errors).toEqual([expect.objectContaining({ pointer: '/version' })]);
-    expectProblem(await post('a: &a [x,x]\n'.replace('a:', 'name:') + Array.from({ length: 500 }, (_, n) => `m${n}: *a\n`).join('')), 'invalid_descriptor');
+    expectProblem(
+      await post(
+        'a: &a [x,x]\n'.replace('a:', 'name:') + Array.from({ length: 500 }, (_, n) => `m${n}: *a\n`).join(''),
+      ),
+      'invalid_descriptor',
+    );
     expectProblem(await post(`x: ${'['.repeat(5_000)}${']'.repeat(5_000)}`), 'input_too_deep');
     expectProblem(await post(yaml, 'text/plain'), 'unsupported_media_type');
     expectProblem(await post(yaml, 'application/json'), 'invalid_descriptor');
@@ -93,13 +119,32 @@ describe('an instance', () => {
   it('is registered under a growing epoch, beats, and leaves', async () => {
     const host = 'http://127.0.0.1:9009/';
     const once = await open.api.put(at, { version: '1.0.0', host, ttl_sec: 60, max_concurrency: 2 });
-    expect(once).toMatchObject({ status: 200, body: { lease_id: expect.any(String), epoch: expect.stringMatching(/^\d+$/), ttl_sec: 60 } });
+    expect(once).toMatchObject({
+      status: 200,
+      body: { lease_id: expect.any(String), epoch: expect.stringMatching(/^\d+$/), ttl_sec: 60 },
+    });
     const shown = (await open.api.get('/v1/agents/beta')).body;
-    expect(shown).toMatchObject({ status: 'ready', instances: [{ instance_id: 'b-1', host, version: '1.0.0', status: 'ready', max_concurrency: 2, lease_remaining_sec: expect.any(Number), last_heartbeat: expect.any(String), health: 'unknown', source: 'lease' }] });
+    expect(shown).toMatchObject({
+      status: 'ready',
+      instances: [
+        {
+          instance_id: 'b-1',
+          host,
+          version: '1.0.0',
+          status: 'ready',
+          max_concurrency: 2,
+          lease_remaining_sec: expect.any(Number),
+          last_heartbeat: expect.any(String),
+          health: 'unknown',
+          source: 'lease',
+        },
+      ],
+    });
 
     const again = await open.api.put(at, { version: 'v1.0.0', host });
     expect(BigInt(again.body.epoch)).toBeGreaterThan(BigInt(once.body.epoch));
-    const beat = (more: object) => open.api.post(`${at}/heartbeat`, { epoch: again.body.epoch, status: 'ready', load: 0.25, ...more });
+    const beat = (more: object) =>
+      open.api.post(`${at}/heartbeat`, { epoch: again.body.epoch, status: 'ready', load: 0.25, ...more });
     expect((await beat({})).body.remaining_sec).toBeGreaterThan(20);
     expect((await beat({ epoch: Number(again.body.epoch), renew: true })).status).toBe(200);
     expectProblem(await beat({ epoch: once.body.epoch }), 'stale_epoch');
@@ -120,11 +165,27 @@ describe('an instance', () => {
     expectProblem(await open.api.put(at, { version: '1' }), 'invalid_request');
     expectProblem(await open.api.put(at, {}), 'invalid_request');
     expectProblem(await open.api.put(at, { version: '1.0.0', ttl_sec: 0 }), 'invalid_request');
-    expectProblem(await open.api.put(`/v1/agents/beta/instances/${encodeURIComponent('a/b')}`, { version: '1.0.0' }), 'invalid_request');
-    for (const wrong of [{ status: 'asleep' }, { load: -1 }, { load: 'much' }, { epoch: null }, { epoch: 1.5 }, { in_flight: -1 }]) {
-      expectProblem(await open.api.post(`${at}/heartbeat`, { epoch: '1', status: 'ready', load: 0, ...wrong }), 'invalid_request');
+    expectProblem(
+      await open.api.put(`/v1/agents/beta/instances/${encodeURIComponent('a/b')}`, { version: '1.0.0' }),
+      'invalid_request',
+    );
+    for (const wrong of [
+      { status: 'asleep' },
+      { load: -1 },
+      { load: 'much' },
+      { epoch: null },
+      { epoch: 1.5 },
+      { in_flight: -1 },
+    ]) {
+      expectProblem(
+        await open.api.post(`${at}/heartbeat`, { epoch: '1', status: 'ready', load: 0, ...wrong }),
+        'invalid_request',
+      );
     }
-    expectProblem(await open.api.post('/v1/agents/beta/instances/unknown/heartbeat', { epoch: '1', status: 'ready', load: 0 }), 'lease_expired');
+    expectProblem(
+      await open.api.post('/v1/agents/beta/instances/unknown/heartbeat', { epoch: '1', status: 'ready', load: 0 }),
+      'lease_expired',
+    );
   });
 
   it('of a worker learns at once where its work is, however fresh its descriptor', async () => {
@@ -132,7 +193,11 @@ describe('an instance', () => {
       const descriptor = descriptorOf({ name: `pull_${n}` }, 'worker');
       await open.api.post('/v1/agents', descriptor);
       const { body } = await open.api.put(`/v1/agents/pull_${n}/instances/p`, { version: '1.0.0' });
-      expect(body.worker).toEqual({ address: process.env.TEST_TEMPORAL_ADDRESS, namespace: 'default', task_queue: `agent-reach.pull_${n}@1.0.0` });
+      expect(body.worker).toEqual({
+        address: process.env.TEST_TEMPORAL_ADDRESS,
+        namespace: 'default',
+        task_queue: `agent-reach.pull_${n}@1.0.0`,
+      });
     }
   });
 });
@@ -142,13 +207,26 @@ describe('an address that points inside', () => {
     expect((await strict.api.post('/v1/agents', descriptorOf({ name: 'instanced' }, 'http'))).status).toBe(201);
     for (const address of INSIDE) {
       for (const endpoint of [{ address }, { address: ['https://example.com/', address] }]) {
-        expectProblem(await strict.api.post('/v1/agents', descriptorOf({ name: 'inside', endpoint }, 'http')), 'callback_url_forbidden');
+        expectProblem(
+          await strict.api.post('/v1/agents', descriptorOf({ name: 'inside', endpoint }, 'http')),
+          'callback_url_forbidden',
+        );
       }
-      expectProblem(await strict.api.put('/v1/agents/instanced/instances/i-1', { version: '1.0.0', host: address }), 'callback_url_forbidden');
+      expectProblem(
+        await strict.api.put('/v1/agents/instanced/instances/i-1', { version: '1.0.0', host: address }),
+        'callback_url_forbidden',
+      );
     }
     expectProblem(await strict.api.get('/v1/agents/inside'), 'agent_not_found');
     expect((await strict.api.get('/v1/agents/instanced')).body.instances).toEqual([]);
-    expect((await strict.api.post('/v1/agents', descriptorOf({ name: 'outside', endpoint: { address: 'https://agents.example.com/invoke' } }, 'http'))).status).toBe(201);
+    expect(
+      (
+        await strict.api.post(
+          '/v1/agents',
+          descriptorOf({ name: 'outside', endpoint: { address: 'https://agents.example.com/invoke' } }, 'http'),
+        )
+      ).status,
+    ).toBe(201);
   });
 
   it('stays refused where the operator allows another range', async () => {
@@ -179,7 +257,11 @@ describe('the API key', () => {
     await api.close();
   });
 
-  it.each([{ authorization: 'Bearer correct-horse' }, { authorization: 'bearer  correct-horse' }, { 'x-api-key': 'correct-horse' }] as Record<string, string>[])('is taken as %j', async (headers) => {
+  it.each([
+    { authorization: 'Bearer correct-horse' },
+    { authorization: 'bearer  correct-horse' },
+    { 'x-api-key': 'correct-horse' },
+  ] as Record<string, string>[])('is taken as %j', async (headers) => {
     const api = anonymous();
     expect((await api.get('/v1/agents', { headers })).status).toBe(200);
     await api.close();
@@ -187,21 +269,43 @@ describe('the API key', () => {
 
   it('is not needed by those who look after the process', async () => {
     const api = anonymous();
-    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/']) expect([path, (await api.get(path)).status]).toEqual([path, 200]);
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/'])
+      expect([path, (await api.get(path)).status]).toEqual([path, 200]);
     await api.close();
   });
 });
 
 it('says that it is ready, and to what it is connected', async () => {
-  expect((await open.api.get('/readyz')).body).toMatchObject({ ready: true, draining: false, temporal: 'ok', registry: { connected: true, last_sync_age_ms: expect.any(Number) } });
+  expect((await open.api.get('/readyz')).body).toMatchObject({
+    ready: true,
+    draining: false,
+    temporal: 'ok',
+    registry: { connected: true, last_sync_age_ms: expect.any(Number) },
+  });
 });
 
 it('explains a route without sending anything', async () => {
   await register({ name: 'gamma', endpoint: { address: 'http://127.0.0.1:9009/' } });
   const explained = await open.api.post('/v1/route', { ability: 'gamma.work', payload: {} });
-  expect(explained.body).toMatchObject({ agent_name: 'gamma', agent_version: '1.0.0', strategy: 'score_based', route_reason: expect.any(String), candidates: [{ agent_name: 'gamma', score: expect.any(Number), factors: expect.any(Object), instances: [expect.any(Object)] }], excluded: [] });
-  expect((await open.api.post('/v1/route', { ability: 'gamma.wrok', payload: {} })).body).toMatchObject({ agent_name: null, code: 'ability_not_found', diagnosis: { closest: [{ name: 'gamma.work' }] } });
-  expect((await open.api.post('/v1/abilities:search', { query: 'what gamma does' })).body.results[0]).toMatchObject({ ability: 'gamma.work', agent_name: 'gamma' });
+  expect(explained.body).toMatchObject({
+    agent_name: 'gamma',
+    agent_version: '1.0.0',
+    strategy: 'score_based',
+    route_reason: expect.any(String),
+    candidates: [
+      { agent_name: 'gamma', score: expect.any(Number), factors: expect.any(Object), instances: [expect.any(Object)] },
+    ],
+    excluded: [],
+  });
+  expect((await open.api.post('/v1/route', { ability: 'gamma.wrok', payload: {} })).body).toMatchObject({
+    agent_name: null,
+    code: 'ability_not_found',
+    diagnosis: { closest: [{ name: 'gamma.work' }] },
+  });
+  expect((await open.api.post('/v1/abilities:search', { query: 'what gamma does' })).body.results[0]).toMatchObject({
+    ability: 'gamma.work',
+    agent_name: 'gamma',
+  });
   expectProblem(await open.api.post('/v1/abilities:search', { query: '  ' }), 'invalid_request');
   expectProblem(await open.api.post('/v1/abilities:search', { query: '汉'.repeat(6_000) }), 'payload_too_large');
 });
@@ -227,10 +331,13 @@ it('keeps /metrics to labels that callers cannot invent', async () => {
   await noise('first');
   const before = await lines();
   await noise('second');
-  const series = (all: string[]) => all.filter((line) => line.startsWith('agent_reach_')).map((line) => line.split(' ')[0]);
+  const series = (all: string[]) =>
+    all.filter((line) => line.startsWith('agent_reach_')).map((line) => line.split(' ')[0]);
   expect(series(await lines()).filter((line) => !series(before).includes(line))).toEqual([]);
   const { text } = await open.api.get('/metrics');
-  expect(text).toMatch(/agent_reach_http_requests_total\{route="unmatched",method="GET",status="404",code="not_found"\}/);
+  expect(text).toMatch(
+    /agent_reach_http_requests_total\{route="unmatched",method="GET",status="404",code="not_found"\}/,
+  );
   expect(text).toMatch(/route="\/v1\/reaches",method="POST",status="404",code="ability_not_found"/);
   expect(text).not.toMatch(/wp-admin|PROPFIND|second-/);
 });

@@ -16,7 +16,10 @@ let agent: ScriptedHttpAgent;
 
 beforeAll(async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'agent-reach-outage-'));
-  [temporal, etcd] = await Promise.all([startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES }), startEtcd({ dataDir: join(dataDir, 'etcd') })]);
+  [temporal, etcd] = await Promise.all([
+    startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES }),
+    startEtcd({ dataDir: join(dataDir, 'etcd') }),
+  ]);
   gateway = await startGateway({ temporal: temporal.address, etcd: etcd.address });
   agent = await startHttpAgent(gateway.api, { name: 'steady', endpoint: { max_retry: 5, timeout_ms: 20_000 } });
 });
@@ -27,7 +30,8 @@ afterAll(async () => {
 });
 beforeEach(() => agent.plays());
 
-const send = (more: object = {}, headers: Record<string, string> = {}) => gateway.api.reach({ ability: agent.ability, ...more }, headers);
+const send = (more: object = {}, headers: Record<string, string> = {}) =>
+  gateway.api.reach({ ability: agent.ability, ...more }, headers);
 const ready = async () => (await gateway.api.get('/readyz')).body.ready as boolean;
 
 async function crash(engine: RunningEngine): Promise<void> {
@@ -61,7 +65,9 @@ it('without etcd: reaches go on from the last view, nothing can be registered, a
   await etcd.restart?.();
   await waitFor('ready again', ready, 20_000);
   expect((await gateway.api.post('/v1/agents', descriptorOf({ name: 'newcomer' }, 'http'))).status).toBe(201);
-  expect((await gateway.api.post(`${path}/heartbeat`, { epoch: registration.epoch, status: 'ready', load: 0 })).status).toBe(200);
+  expect(
+    (await gateway.api.post(`${path}/heartbeat`, { epoch: registration.epoch, status: 'ready', load: 0 })).status,
+  ).toBe(200);
   expect((await send()).body).toMatchObject({ status: 'completed' });
 });
 
@@ -95,13 +101,20 @@ it('without Temporal: nothing is accepted and everybody is told, and what was ac
 
   await temporal.restart?.();
   await waitFor('ready again', ready, 30_000);
-  const after = await waitFor('a reach', async () => {
-    const answer = await send({ timeout_ms: 20_000 });
-    return answer.status === 200 ? answer : undefined;
-  }, 30_000);
+  const after = await waitFor(
+    'a reach',
+    async () => {
+      const answer = await send({ timeout_ms: 20_000 });
+      return answer.status === 200 ? answer : undefined;
+    },
+    30_000,
+  );
   expect(after.body.status).toBe('completed');
   expect((await gateway.api.ended(id)).body).toMatchObject({ status: 'completed', output: { answer: 'in the end' } });
-  expect((await send({ timeout_ms: 90_000, idempotency_key: 'before' })).body).toMatchObject({ reach_id: id, replayed: true });
+  expect((await send({ timeout_ms: 90_000, idempotency_key: 'before' })).body).toMatchObject({
+    reach_id: id,
+    replayed: true,
+  });
   const keys = agent.journal.filter(({ call }) => call.reach_id === id).map(({ call }) => call.idempotency_key);
   expect(new Set(keys)).toEqual(new Set(['before']));
 });

@@ -21,7 +21,8 @@ afterAll(async () => {
 });
 beforeEach(() => agent.plays());
 
-const send = (more: object = {}, headers: Record<string, string> = {}) => gateway.api.reach({ ability: agent.ability, ...more }, headers);
+const send = (more: object = {}, headers: Record<string, string> = {}) =>
+  gateway.api.reach({ ability: agent.ability, ...more }, headers);
 const UNKNOWN = `/v1/reaches/r-${'a'.repeat(32)}`;
 
 describe('how long a POST waits', () => {
@@ -52,14 +53,20 @@ describe('how long a POST waits', () => {
     const answer = await send({}, { prefer: 'wait=1' });
     expect(answer.status).toBe(202);
     expect(answer.ms).toBeGreaterThan(900);
-    expect((await gateway.api.ended(answer.body.reach_id)).body).toMatchObject({ status: 'completed', output: { answer: 'slow' } });
+    expect((await gateway.api.ended(answer.body.reach_id)).body).toMatchObject({
+      status: 'completed',
+      output: { answer: 'slow' },
+    });
   });
 });
 
 describe('a receipt', () => {
   it.each(['respond-async', 'wait=0'])('has every field and a Location (Prefer: %s)', async (prefer) => {
     agent.plays({ do: 'answer', output: { answer: 'x' }, afterMs: 400 });
-    const { body, headers, status } = await send({ message_id: `m-${prefer}`, timeout_ms: 8_000 }, { prefer, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` });
+    const { body, headers, status } = await send(
+      { message_id: `m-${prefer}`, timeout_ms: 8_000 },
+      { prefer, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+    );
     expect(status).toBe(202);
     expect(body).toEqual({
       reach_id: expect.stringMatching(/^r-[a-z2-7]{32}$/),
@@ -74,7 +81,11 @@ describe('a receipt', () => {
       expires_in_ms: 8_000,
       replayed: false,
       trace_id: 'a'.repeat(32),
-      links: { self: `/v1/reaches/${body.reach_id}`, events: `/v1/reaches/${body.reach_id}/events`, temporal: expect.stringContaining(`/namespaces/default/workflows/${body.reach_id}`) },
+      links: {
+        self: `/v1/reaches/${body.reach_id}`,
+        events: `/v1/reaches/${body.reach_id}/events`,
+        temporal: expect.stringContaining(`/namespaces/default/workflows/${body.reach_id}`),
+      },
     });
     expect([headers.location, headers['x-reach-id']]).toEqual([`/v1/reaches/${body.reach_id}`, body.reach_id]);
     await gateway.api.ended(body.reach_id);
@@ -85,7 +96,11 @@ describe('a receipt', () => {
     const once = await send({ idempotency_key: 'counted', timeout_ms: 9_000 }, { prefer: 'respond-async' });
     await sleep(200);
     const again = await send({ idempotency_key: 'counted', timeout_ms: 9_000 }, { prefer: 'wait=0' });
-    expect(again.body).toMatchObject({ reach_id: once.body.reach_id, replayed: true, decision_id: once.body.decision_id });
+    expect(again.body).toMatchObject({
+      reach_id: once.body.reach_id,
+      replayed: true,
+      decision_id: once.body.decision_id,
+    });
     expect(Object.keys(again.body).toSorted()).toEqual(Object.keys(once.body).toSorted());
     expect(again.body.expires_in_ms).toBeLessThan(9_000 - 150);
   });
@@ -96,7 +111,14 @@ describe('GET', () => {
     agent.plays({ do: 'answer', output: { answer: 'slow' }, afterMs: 800 });
     const { body } = await send({ timeout_ms: 20_000 }, { prefer: 'respond-async' });
     const now = await gateway.api.get(`/v1/reaches/${body.reach_id}`);
-    expect(now.body).toMatchObject({ status: 'running', ability: agent.ability, agent_name: 'desk', decision_id: body.decision_id, accepted_at: expect.any(String), links: body.links });
+    expect(now.body).toMatchObject({
+      status: 'running',
+      ability: agent.ability,
+      agent_name: 'desk',
+      decision_id: body.decision_id,
+      accepted_at: expect.any(String),
+      links: body.links,
+    });
     expect(now.ms).toBeLessThan(500);
     const end = await gateway.api.get(`/v1/reaches/${body.reach_id}?wait=20`);
     expect(end.body).toMatchObject({ status: 'completed', output: { answer: 'slow' }, trace_id: body.trace_id });
@@ -113,7 +135,10 @@ describe('GET', () => {
   });
 
   it('shows the attempts of a reach that is being retried', async () => {
-    agent.plays({ do: 'status', status: 503, headers: { 'retry-after': '2' } }, { do: 'answer', output: { answer: 'x' } });
+    agent.plays(
+      { do: 'status', status: 503, headers: { 'retry-after': '2' } },
+      { do: 'answer', output: { answer: 'x' } },
+    );
     const { body } = await send({ timeout_ms: 20_000 }, { prefer: 'respond-async' });
     const view = await waitFor('the first attempt in the view', async () => {
       const { body: seen } = await gateway.api.get(`/v1/reaches/${body.reach_id}`);
@@ -124,10 +149,21 @@ describe('GET', () => {
   });
 
   it.each(['', '/trace', ':cancel', '/result'])('of an unknown id%s is a 404 that tells nothing', async (suffix) => {
-    const ids = [UNKNOWN, '/v1/reaches/nonsense', `/v1/reaches/${encodeURIComponent("' OR 1=1")}`, `/v1/reaches/${'x'.repeat(3_000)}`, '/v1/reaches/%E8%AE%A2%00', '/v1/reaches/..%2f..%2f'];
+    const ids = [
+      UNKNOWN,
+      '/v1/reaches/nonsense',
+      `/v1/reaches/${encodeURIComponent("' OR 1=1")}`,
+      `/v1/reaches/${'x'.repeat(3_000)}`,
+      '/v1/reaches/%E8%AE%A2%00',
+      '/v1/reaches/..%2f..%2f',
+    ];
     for (const id of ids) {
       if (suffix === '/result') expectProblem(await gateway.api.post(id + suffix, { output: {} }), 'unauthorized');
-      else expectProblem(await (suffix === ':cancel' ? gateway.api.post(id + suffix) : gateway.api.get(id + suffix)), 'not_found');
+      else
+        expectProblem(
+          await (suffix === ':cancel' ? gateway.api.post(id + suffix) : gateway.api.get(id + suffix)),
+          'not_found',
+        );
     }
   });
 
@@ -149,8 +185,14 @@ describe('cancel', () => {
     const cancel = () => gateway.api.post(`/v1/reaches/${body.reach_id}:cancel`);
     await waitFor('the request', () => agent.journal[0]);
     const answers = [await cancel(), await cancel()];
-    for (const answer of answers) expect(answer).toMatchObject({ status: 202, body: { reach_id: body.reach_id, cancelling: true } });
-    expect((await gateway.api.ended(body.reach_id)).body).toMatchObject({ status: 'cancelled', agent_name: 'desk', ended_at: expect.any(String), error: { code: 'reach_terminal', agent_name: 'desk', trace_id: body.trace_id } });
+    for (const answer of answers)
+      expect(answer).toMatchObject({ status: 202, body: { reach_id: body.reach_id, cancelling: true } });
+    expect((await gateway.api.ended(body.reach_id)).body).toMatchObject({
+      status: 'cancelled',
+      agent_name: 'desk',
+      ended_at: expect.any(String),
+      error: { code: 'reach_terminal', agent_name: 'desk', trace_id: body.trace_id },
+    });
     expect(expectProblem(await cancel(), 'reach_terminal')).toMatchObject({ reach_id: body.reach_id });
   });
 
@@ -165,7 +207,11 @@ describe('cancel', () => {
     const waiting = send({ timeout_ms: 20_000, message_id: 'waited-for' });
     const seen = await waitFor('the request', () => agent.journal[0]);
     await gateway.api.post(`/v1/reaches/${seen.call.reach_id}:cancel`);
-    expect(expectProblem(await waiting, 'reach_terminal')).toMatchObject({ reach_id: seen.call.reach_id, agent_name: 'desk', decision_id: expect.any(String) });
+    expect(expectProblem(await waiting, 'reach_terminal')).toMatchObject({
+      reach_id: seen.call.reach_id,
+      agent_name: 'desk',
+      decision_id: expect.any(String),
+    });
   });
 });
 
@@ -176,7 +222,8 @@ describe('the list', () => {
     for (let n = 0; n < 5; n += 1) ids.push((await send({ source_agent: SOURCE })).body.reach_id);
     agent.plays({ do: 'reject', message: 'no' });
     ids.push((await send({ source_agent: SOURCE })).body.reach_id);
-    const query = (more: Record<string, string>) => gateway.api.get(`/v1/reaches?${new URLSearchParams({ source: SOURCE, since, ...more })}`);
+    const query = (more: Record<string, string>) =>
+      gateway.api.get(`/v1/reaches?${new URLSearchParams({ source: SOURCE, since, ...more })}`);
     const whole = await waitFor('all reaches in the list', async () => {
       const answer = await query({ agent: 'desk', ability: agent.ability });
       return answer.body.items?.length === 6 ? answer.body : undefined;
@@ -202,14 +249,28 @@ describe('the list', () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = (await query({ limit: '2', ...(cursor && { cursor }) })).body as { items: { reach_id: string }[]; next_cursor?: string };
+      const page = (await query({ limit: '2', ...(cursor && { cursor }) })).body as {
+        items: { reach_id: string }[];
+        next_cursor?: string;
+      };
       seen.push(...page.items.map((row) => row.reach_id));
       cursor = page.next_cursor;
     } while (cursor);
     expect(seen.toSorted()).toEqual(ids.toSorted());
   });
 
-  it.each(['status=finished', 'limit=0', 'limit=201', 'limit=two', 'since=yesterday', 'cursor=%20', 'cursor=AAAA', 'nonsense=1', 'status=running&status=completed', 'agent='])('refuses ?%s', async (query) => {
+  it.each([
+    'status=finished',
+    'limit=0',
+    'limit=201',
+    'limit=two',
+    'since=yesterday',
+    'cursor=%20',
+    'cursor=AAAA',
+    'nonsense=1',
+    'status=running&status=completed',
+    'agent=',
+  ])('refuses ?%s', async (query) => {
     expectProblem(await gateway.api.get(`/v1/reaches?${query}`), 'invalid_request');
   });
 });
@@ -226,7 +287,11 @@ it('traces a reach from its history', async () => {
     ['invoke', 'agent_error', 1],
     ['invoke', 'ok', 2],
   ]);
-  expect(trace.hops[3]).toMatchObject({ agent_name: 'desk', instance: 'desk-1', reason: expect.stringContaining('db down') });
+  expect(trace.hops[3]).toMatchObject({
+    agent_name: 'desk',
+    instance: 'desk-1',
+    reason: expect.stringContaining('db down'),
+  });
   for (const hop of trace.hops) expect(hop.duration_ms).toBeLessThanOrEqual(trace.duration_ms);
 });
 
@@ -238,19 +303,33 @@ describe('an async reach', () => {
     expect([status, body.expires_in_ms, body.agent_name]).toEqual([202, 86_400_000, 'latecomer']);
     expect((await gateway.api.get(`/v1/reaches/${body.reach_id}?wait=1`)).body.status).toBe('running');
     const latecomer = await startHttpAgent(gateway.api, { name: 'latecomer' });
-    expect((await gateway.api.ended(body.reach_id)).body).toMatchObject({ status: 'completed', agent_name: 'latecomer', attempts: 1 });
+    expect((await gateway.api.ended(body.reach_id)).body).toMatchObject({
+      status: 'completed',
+      agent_name: 'latecomer',
+      attempts: 1,
+    });
     await latecomer.close();
   });
 
   it('expires when nobody comes', async () => {
     await registerDescriptor(gateway.api, descriptorOf({ name: 'nevercomer' }, 'http'));
-    const { body } = await gateway.api.reach({ ability: 'nevercomer.work', mode: 'async', timeout_ms: 1_500 }, { prefer: '' });
+    const { body } = await gateway.api.reach(
+      { ability: 'nevercomer.work', mode: 'async', timeout_ms: 1_500 },
+      { prefer: '' },
+    );
     const { body: end } = await gateway.api.ended(body.reach_id);
-    expect(end).toMatchObject({ status: 'expired', attempts: [], error: { code: 'deadline_exceeded', last_error: { code: 'no_ready_instance' } } });
+    expect(end).toMatchObject({
+      status: 'expired',
+      attempts: [],
+      error: { code: 'deadline_exceeded', last_error: { code: 'no_ready_instance' } },
+    });
   });
 
   it('is refused for an ability that nobody knows', async () => {
-    expectProblem(await gateway.api.reach({ ability: 'nobody.knows', mode: 'async' }, { prefer: '' }), 'ability_not_found');
+    expectProblem(
+      await gateway.api.reach({ ability: 'nobody.knows', mode: 'async' }, { prefer: '' }),
+      'ability_not_found',
+    );
   });
 });
 
@@ -258,9 +337,12 @@ describe('the OpenAPI document', () => {
   it('describes what is really answered', async () => {
     const { body: document } = await gateway.api.get('/openapi.json');
     // Shared schemas of the document lie under `components`; those of a JSON Schema under `$defs`.
-    const local = JSON.parse(JSON.stringify(document).replaceAll('#/components/schemas/', '#/$defs/')) as typeof document;
+    const local = JSON.parse(
+      JSON.stringify(document).replaceAll('#/components/schemas/', '#/$defs/'),
+    ) as typeof document;
     const schemaOf = (path: string, method: string, status: number) => {
-      const content = local.paths[path]?.[method]?.responses?.[status]?.content as Record<string, { schema: JsonObject }> | undefined;
+      const content = local.paths[path]?.[method]?.responses?.[status]?.content as
+        Record<string, { schema: JsonObject }> | undefined;
       if (!content) throw new Error(`${method} ${path} answered ${status}, which is not in the document`);
       return { ...Object.values(content)[0]?.schema, $defs: local.components.schemas } as JsonObject;
     };

@@ -22,7 +22,10 @@ afterAll(async () => {
 beforeEach(() => agent.plays());
 
 async function start(gracefulTimeout: string): Promise<GatewayProcess> {
-  const one = await startGatewayProcess({ platform, config: { server: { port: 0, graceful_timeout: gracefulTimeout } } });
+  const one = await startGatewayProcess({
+    platform,
+    config: { server: { port: 0, graceful_timeout: gracefulTimeout } },
+  });
   processes.push(one);
   await waitFor('the agent in its view', async () => (await one.api.get('/v1/agents/patient')).status === 200);
   return one;
@@ -46,15 +49,23 @@ it('on SIGTERM a gateway finishes what it has, takes nothing new, and exits with
   expect([answer.status, answer.body.output]).toEqual([200, { answer: 'done' }]);
   expect(await leaving.ended).toBe(0);
   expect(agent.journal.length).toBeGreaterThanOrEqual(1);
-  expect((await staying.api.get(`/v1/reaches/${answer.body.reach_id}`)).body).toMatchObject({ status: 'completed', attempts: 1 });
+  expect((await staying.api.get(`/v1/reaches/${answer.body.reach_id}`)).body).toMatchObject({
+    status: 'completed',
+    attempts: 1,
+  });
 });
 
 it('after SIGTERM or SIGKILL another process finishes the reach, under the same key', async () => {
   let leaving = await start('300ms');
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    agent.plays({ do: 'answer', output: { answer: 'too late' }, afterMs: 8_000 }, { do: 'answer', output: { answer: 'taken over' } });
+    agent.plays(
+      { do: 'answer', output: { answer: 'too late' }, afterMs: 8_000 },
+      { do: 'answer', output: { answer: 'taken over' } },
+    );
     const idempotency_key = `handed-over-${signal}`;
-    const waiting = leaving.api.reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key }).catch(() => 'cut off' as const);
+    const waiting = leaving.api
+      .reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key })
+      .catch(() => 'cut off' as const);
     await waitFor('the request', () => agent.journal[0]);
     leaving.child.kill(signal);
     const next = await start('300ms');
@@ -62,8 +73,16 @@ it('after SIGTERM or SIGKILL another process finishes the reach, under the same 
     if (answer !== 'cut off') expect([202, 503]).toContain(answer.status);
     expect(await leaving.ended).toBe(signal === 'SIGKILL' ? 'SIGKILL' : 0);
 
-    const end = await next.api.reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key }, { prefer: 'wait=40' });
-    expect(end.body).toMatchObject({ status: 'completed', output: { answer: 'taken over' }, replayed: true, attempts: 2 });
+    const end = await next.api.reach(
+      { ability: agent.ability, timeout_ms: 60_000, idempotency_key },
+      { prefer: 'wait=40' },
+    );
+    expect(end.body).toMatchObject({
+      status: 'completed',
+      output: { answer: 'taken over' },
+      replayed: true,
+      attempts: 2,
+    });
     expect(agent.journal.map(({ call }) => [call.idempotency_key, call.attempt])).toEqual([
       [idempotency_key, 1],
       [idempotency_key, 2],

@@ -52,7 +52,12 @@ export class Api {
   }
 
   /** A request with exactly this body and these headers. */
-  async raw(method: Dispatcher.HttpMethod | 'PROPFIND', path: string, body: string | Buffer | undefined, { headers = {}, signal }: Sent = {}): Promise<Answer> {
+  async raw(
+    method: Dispatcher.HttpMethod | 'PROPFIND',
+    path: string,
+    body: string | Buffer | undefined,
+    { headers = {}, signal }: Sent = {},
+  ): Promise<Answer> {
     const started = performance.now();
     const answer = await request(this.url + path, {
       method: method as Dispatcher.HttpMethod,
@@ -66,7 +71,13 @@ export class Api {
     const text = await answer.body.text();
     const json = String(answer.headers['content-type'] ?? '').includes('json');
     const plain = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
-    return { status: answer.statusCode, headers: plain, body: json && text ? JSON.parse(text) : undefined, text, ms: performance.now() - started };
+    return {
+      status: answer.statusCode,
+      headers: plain,
+      body: json && text ? JSON.parse(text) : undefined,
+      text,
+      ms: performance.now() - started,
+    };
   }
 
   /** Closes the connections; requests that run are dropped. */
@@ -75,6 +86,9 @@ export class Api {
   }
 
   private json(method: 'POST' | 'PUT', path: string, body: unknown, { headers, ...rest }: Sent): Promise<Answer> {
-    return this.raw(method, path, body === undefined ? undefined : JSON.stringify(body), { ...rest, headers: { 'content-type': 'application/json', ...headers } });
+    return this.raw(method, path, body === undefined ? undefined : JSON.stringify(body), {
+      ...rest,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
   }
 }

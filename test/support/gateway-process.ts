@@ -25,8 +25,13 @@ export async function startGatewayProcess(options: TestGatewayOptions & { platfo
   const file = join(mkdtempSync(join(tmpdir(), 'agent-reach-gateway-')), 'agent-reach.yaml');
   writeFileSync(file, stringify(JSON.parse(JSON.stringify(gatewaySettings(options)))));
   const child = spawn(process.execPath, [ROOT, '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = new Promise<number | NodeJS.Signals | null>((settle) => child.once('exit', (code, signal) => settle(signal ?? code)));
-  const url = await Promise.race([readyUrl(child), ended.then((how) => Promise.reject(new Error(`the gateway ended (${how}) before it was ready`)))]);
+  const ended = new Promise<number | NodeJS.Signals | null>((settle) =>
+    child.once('exit', (code, signal) => settle(signal ?? code)),
+  );
+  const url = await Promise.race([
+    readyUrl(child),
+    ended.then((how) => Promise.reject(new Error(`the gateway ended (${how}) before it was ready`))),
+  ]);
   const api = new Api(url);
   return {
     url,

@@ -31,16 +31,27 @@ export interface TestGateway {
 /** The etcd that all suites share. */
 function etcdAddress(): string {
   const address = process.env.TEST_ETCD_ADDRESS;
-  if (!address) throw new Error('TEST_ETCD_ADDRESS is not set: run the tests with jest, whose global setup starts etcd');
+  if (!address)
+    throw new Error('TEST_ETCD_ADDRESS is not set: run the tests with jest, whose global setup starts etcd');
   return address;
 }
 
 /** The settings of a test's gateway by section, as `agent-reach.yaml` would have them. */
-export function gatewaySettings({ platform, temporal, etcd, config = {} }: TestGatewayOptions & { platform: string }): Record<string, Record<string, unknown>> {
+export function gatewaySettings({
+  platform,
+  temporal,
+  etcd,
+  config = {},
+}: TestGatewayOptions & { platform: string }): Record<string, Record<string, unknown>> {
   const address = temporal ?? temporalAddress();
   const settings: Record<string, Record<string, unknown>> = {
     server: { port: 0, graceful_timeout: '5s' },
-    temporal: { address, agents_address: address, task_queue: platform, ui_url: process.env.TEST_TEMPORAL_UI || undefined },
+    temporal: {
+      address,
+      agents_address: address,
+      task_queue: platform,
+      ui_url: process.env.TEST_TEMPORAL_UI || undefined,
+    },
     registry: { etcd: [etcd ?? etcdAddress()], key_prefix: `/${platform}` },
     security: { egress_allow: ['127.0.0.0/8'] },
     logging: { level: process.env.TEST_LOG_LEVEL ?? 'silent' },

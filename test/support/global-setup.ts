@@ -15,8 +15,8 @@ declare global {
 
 export default async function globalSetup(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'agent-reach-test-'));
-  const temporal = await startTemporal({ dataDir: join(dataDir, "temporal"), searchAttributes: SEARCH_ATTRIBUTES });
-  const etcd = await startEtcd({ dataDir: join(dataDir, "etcd") });
+  const temporal = await startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES });
+  const etcd = await startEtcd({ dataDir: join(dataDir, 'etcd') });
   writeFileSync(join(dataDir, 'README'), 'engines of one test run; safe to remove\n');
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address;
   process.env.TEST_TEMPORAL_UI = temporal.uiUrl ?? '';

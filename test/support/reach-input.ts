@@ -31,7 +31,9 @@ export function routedTo(agent: string, target: Partial<Routed['target']> = {}):
 }
 
 /** A reach's input with everything at its default. */
-export function reachInput(more: { envelope?: Partial<Envelope>; routed?: Routed; callerWaits?: boolean } = {}): ReachInput {
+export function reachInput(
+  more: { envelope?: Partial<Envelope>; routed?: Routed; callerWaits?: boolean } = {},
+): ReachInput {
   const envelope = {
     ability: 'echo',
     payload: { text: 'hello' },

@@ -116,7 +116,11 @@ export async function registerDescriptor(api: Api, descriptor: DescriptorDraft):
 }
 
 /** Registers an instance under a lease that outlives the test; answers its epoch. */
-export async function registerInstance(api: Api, agent: { name: string; version: string; instanceId: string }, host?: string): Promise<string> {
+export async function registerInstance(
+  api: Api,
+  agent: { name: string; version: string; instanceId: string },
+  host?: string,
+): Promise<string> {
   const path = `/v1/agents/${agent.name}/instances/${agent.instanceId}`;
   const answer = await api.put(path, { version: agent.version, ttl_sec: 600, ...(host && { host }) });
   if (answer.status >= 300) throw new Error(`registering ${agent.instanceId}: ${answer.text}`);

@@ -3,7 +3,17 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentCall } from '../../src/protocol/shapes';
 import type { Api } from './api';
-import { abilityOf, descriptorOf, HELLO, registerDescriptor, registerInstance, Script, type AgentDraft, type ScriptedAgent, type Step } from './scripted-agent';
+import {
+  abilityOf,
+  descriptorOf,
+  HELLO,
+  registerDescriptor,
+  registerInstance,
+  Script,
+  type AgentDraft,
+  type ScriptedAgent,
+  type Step,
+} from './scripted-agent';
 
 /** What only an HTTP agent can do. */
 export type HttpStep =
@@ -88,7 +98,12 @@ async function play(step: HttpStep, response: ServerResponse): Promise<void> {
     case 'fail':
       return json(response, 500, { error: step.message });
     case 'busy':
-      return json(response, 429, { error: 'busy' }, step.retryAfterMs === undefined ? {} : { 'retry-after': String(step.retryAfterMs / 1_000) });
+      return json(
+        response,
+        429,
+        { error: 'busy' },
+        step.retryAfterMs === undefined ? {} : { 'retry-after': String(step.retryAfterMs / 1_000) },
+      );
     case 'status':
       return void response.writeHead(step.status, step.headers).end(step.body ?? '');
     case 'accept':
@@ -98,7 +113,12 @@ async function play(step: HttpStep, response: ServerResponse): Promise<void> {
     case 'drip':
       return drip(response, step.everyMs);
     case 'reset':
-      if (step.when === 'mid_body') await new Promise((resolve) => response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 }).write('{"answer":', resolve));
+      if (step.when === 'mid_body')
+        await new Promise((resolve) =>
+          response
+            .writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+            .write('{"answer":', resolve),
+        );
       response.socket?.resetAndDestroy();
   }
 }

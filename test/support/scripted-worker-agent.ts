@@ -1,10 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AgentBusy, AgentFailed, AgentRejected, ReachAgent, type AgentContext, type AgentLog } from '../../src/sdk/agent';
+import {
+  AgentBusy,
+  AgentFailed,
+  AgentRejected,
+  ReachAgent,
+  type AgentContext,
+  type AgentLog,
+} from '../../src/sdk/agent';
 import type { AgentCall, JsonObject } from '../../src/protocol/shapes';
 import type { Api } from './api';
-import { abilityOf, descriptorOf, HELLO, registerDescriptor, registerInstance, Script, type AgentDraft, type ScriptedAgent, type Step } from './scripted-agent';
+import {
+  abilityOf,
+  descriptorOf,
+  HELLO,
+  registerDescriptor,
+  registerInstance,
+  Script,
+  type AgentDraft,
+  type ScriptedAgent,
+  type Step,
+} from './scripted-agent';
 
-const silent: AgentLog = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const silent: AgentLog = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 /** Starts an agent as an activity worker, by the SDK's `ReachAgent`, and waits until it is registered. */
 export async function startWorkerAgent(api: Api, draft: AgentDraft): Promise<ScriptedAgent> {
@@ -39,7 +61,12 @@ export async function startWorkerAgent(api: Api, draft: AgentDraft): Promise<Scr
 }
 
 async function handle(script: Script<Step>, payload: JsonObject, context: AgentContext): Promise<JsonObject> {
-  const step = script.next({ call: callOf(payload, context), headers: { traceparent: context.traceparent }, atMs: performance.now(), stopped: context.signal });
+  const step = script.next({
+    call: callOf(payload, context),
+    headers: { traceparent: context.traceparent },
+    atMs: performance.now(),
+    stopped: context.signal,
+  });
   if ('afterMs' in step && step.afterMs) await sleep(step.afterMs);
   switch (step.do) {
     case 'answer':

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker, bundleWorkflowCode, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  bundleWorkflowCode,
+  type WorkflowBundleWithSourceMap,
+} from '@temporalio/worker';
 
 /** Address of the Temporal server that all suites share. */
 export function temporalAddress(): string {
   const address = process.env.TEST_TEMPORAL_ADDRESS;
-  if (!address) throw new Error('TEST_TEMPORAL_ADDRESS is not set: run the tests with jest, whose global setup starts Temporal');
+  if (!address)
+    throw new Error('TEST_TEMPORAL_ADDRESS is not set: run the tests with jest, whose global setup starts Temporal');
   return address;
 }
 
@@ -14,7 +22,10 @@ let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 /** The workflows, bundled once per test process. */
 export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
   quiet();
-  bundle ??= bundleWorkflowCode({ workflowsPath: require.resolve('../../workflows'), logger: new DefaultLogger('ERROR') });
+  bundle ??= bundleWorkflowCode({
+    workflowsPath: require.resolve('../../workflows'),
+    logger: new DefaultLogger('ERROR'),
+  });
   return bundle;
 }
 
@@ -45,7 +56,13 @@ export async function createTemporalBench(): Promise<TemporalBench> {
     connection,
     taskQueue,
     async startWorker(activities) {
-      const worker = await Worker.create({ connection, taskQueue, workflowBundle: await workflowBundle(), activities, shutdownGraceTime: '1s' });
+      const worker = await Worker.create({
+        connection,
+        taskQueue,
+        workflowBundle: await workflowBundle(),
+        activities,
+        shutdownGraceTime: '1s',
+      });
       running.push({ worker, done: worker.run() });
       return worker;
     },

@@ -4,7 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * Asks `check` until it answers something other than undefined, null or false, and hands that out. What it throws
  * meanwhile counts as "not yet" and is shown when the time is over.
  */
-export async function waitFor<T>(what: string, check: () => T | Promise<T>, timeoutMs = 10_000): Promise<NonNullable<T>> {
+export async function waitFor<T>(
+  what: string,
+  check: () => T | Promise<T>,
+  timeoutMs = 10_000,
+): Promise<NonNullable<T>> {
   const end = performance.now() + timeoutMs;
   let last: unknown;
   while (performance.now() < end) {
@@ -17,5 +21,7 @@ export async function waitFor<T>(what: string, check: () => T | Promise<T>, time
     }
     await sleep(25);
   }
-  throw new Error(`${what} did not happen within ${timeoutMs} ms; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`);
+  throw new Error(
+    `${what} did not happen within ${timeoutMs} ms; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
+  );
 }

@@ -39,9 +39,12 @@ function guardedLookup(egress: EgressPolicy): LookupFunction {
     dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '');
       const trusted = egress.hosts.has(hostname.toLowerCase());
-      const allowed = (addresses as LookupAddress[]).filter(({ address }) => trusted || isAddressAllowed(address, egress));
+      const allowed = (addresses as LookupAddress[]).filter(
+        ({ address }) => trusted || isAddressAllowed(address, egress),
+      );
       const [first] = allowed;
-      if (!first) return callback(new EgressForbiddenError(`${hostname} resolves only to addresses that are not allowed`), '');
+      if (!first)
+        return callback(new EgressForbiddenError(`${hostname} resolves only to addresses that are not allowed`), '');
       if (options.all) return callback(null, allowed as never);
       return callback(null, first.address, first.family);
     });

@@ -88,15 +88,23 @@ export class HttpAdapter implements Adapter {
     } catch (caught) {
       const deep = ReachError.from(caught).code === 'input_too_deep';
       const why = caught instanceof ReachError ? caught.message : 'not JSON';
-      throw new ReachError(deep ? 'response_schema_mismatch' : 'agent_protocol_error', `The agent answered ${statusCode} with a body that cannot be read: ${why}`, { received: 'yes' });
+      throw new ReachError(
+        deep ? 'response_schema_mismatch' : 'agent_protocol_error',
+        `The agent answered ${statusCode} with a body that cannot be read: ${why}`,
+        { received: 'yes' },
+      );
     }
     if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
-      throw new ReachError('agent_protocol_error', 'The agent answered with JSON that is not an object', { received: 'yes' });
+      throw new ReachError('agent_protocol_error', 'The agent answered with JSON that is not an object', {
+        received: 'yes',
+      });
     }
     if (isOverSize(parsed, body.length, maxBytes)) throw tooLarge(maxBytes);
     if (statusCode === 200) return { kind: 'answer', output: parsed as JsonObject };
     if (parsed.accepted === true) return { kind: 'accepted' };
-    throw new ReachError('agent_protocol_error', 'The agent answered 202 without {"accepted": true}', { received: 'yes' });
+    throw new ReachError('agent_protocol_error', 'The agent answered 202 without {"accepted": true}', {
+      received: 'yes',
+    });
   }
 
   private refusal(response: Dispatcher.ResponseData, body: Buffer): ReachError {
@@ -109,15 +117,25 @@ export class HttpAdapter implements Adapter {
     });
   }
 
-  private classify(caught: unknown, where: { deadline: AbortSignal; context: AdapterContext; target: AdapterTarget }): unknown {
+  private classify(
+    caught: unknown,
+    where: { deadline: AbortSignal; context: AdapterContext; target: AdapterTarget },
+  ): unknown {
     if (caught instanceof ReachError) return caught;
     if (where.context.signal.aborted) return caught;
     const { name } = where.target.descriptor;
     if (where.deadline.aborted) {
-      return new ReachError('agent_timeout', `Agent ${name} did not answer within ${where.context.budgetMs} ms; it may still have done the work`, { received: 'unknown', cause: caught });
+      return new ReachError(
+        'agent_timeout',
+        `Agent ${name} did not answer within ${where.context.budgetMs} ms; it may still have done the work`,
+        { received: 'unknown', cause: caught },
+      );
     }
     const { code, received, says } = networkFailure(errorCode(caught));
-    return new ReachError(code, `Agent ${name} ${says}`, { received: received satisfies FailedAttempt['received'], cause: caught });
+    return new ReachError(code, `Agent ${name} ${says}`, {
+      received: received satisfies FailedAttempt['received'],
+      cause: caught,
+    });
   }
 }
 
@@ -142,12 +160,20 @@ async function readCapped(response: Dispatcher.ResponseData, maxBytes: number): 
 }
 
 function tooLarge(maxBytes: number): ReachError {
-  return new ReachError('agent_response_too_large', `The agent's answer is over ${maxBytes} bytes`, { received: 'yes', extra: { details: { limit_bytes: maxBytes } } });
+  return new ReachError('agent_response_too_large', `The agent's answer is over ${maxBytes} bytes`, {
+    received: 'yes',
+    extra: { details: { limit_bytes: maxBytes } },
+  });
 }
 
 /** The first 200 characters of an error body, printable only, for people reading the dead letter. */
 function excerpt(body: Buffer): string {
-  const text = body.subarray(0, 800).toString('utf8').replace(/[^\P{C}]+/gu, ' ').trim().slice(0, 200);
+  const text = body
+    .subarray(0, 800)
+    .toString('utf8')
+    .replace(/[^\P{C}]+/gu, ' ')
+    .trim()
+    .slice(0, 200);
   return text ? `: ${text}` : '';
 }
 

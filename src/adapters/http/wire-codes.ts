@@ -29,7 +29,11 @@ const BEFORE_CONNECTION: Record<string, NetworkRow> = {
   EHOSTUNREACH: { code: 'agent_unavailable', received: 'no', says: 'has a host that is unreachable' },
   ENETUNREACH: { code: 'agent_unavailable', received: 'no', says: 'is in a network that is unreachable' },
   UND_ERR_CONNECT_TIMEOUT: { code: 'agent_unavailable', received: 'no', says: 'did not accept the connection in time' },
-  EGRESS_FORBIDDEN: { code: 'callback_url_forbidden', received: 'no', says: 'resolves to an address that may not be called' },
+  EGRESS_FORBIDDEN: {
+    code: 'callback_url_forbidden',
+    received: 'no',
+    says: 'resolves to an address that may not be called',
+  },
 };
 
 /** Failures on a standing connection: the request may have arrived. */
@@ -47,7 +51,8 @@ const TLS_CODE = /^(ERR_TLS|ERR_SSL|EPROTO$|UNABLE_TO_VERIFY|HOSTNAME_MISMATCH)|
 export function networkFailure(code: string | undefined): NetworkRow {
   const known = BEFORE_CONNECTION[code ?? ''] ?? AFTER_CONNECTION[code ?? ''];
   if (known) return known;
-  if (code?.startsWith('HPE_')) return { code: 'agent_protocol_error', received: 'yes', says: 'did not answer in HTTP' };
+  if (code?.startsWith('HPE_'))
+    return { code: 'agent_protocol_error', received: 'yes', says: 'did not answer in HTTP' };
   if (code !== undefined && TLS_CODE.test(code)) {
     return { code: 'agent_protocol_error', received: 'no', says: 'has a TLS certificate or name that does not fit' };
   }

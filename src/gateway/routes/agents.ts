@@ -14,7 +14,10 @@ export interface AgentRouteDependencies {
   catalogue: AgentCatalogue;
 }
 
-const flags = z.strictObject({ dry_run: z.enum(['true', 'false']).optional(), replace: z.enum(['true', 'false']).optional() });
+const flags = z.strictObject({
+  dry_run: z.enum(['true', 'false']).optional(),
+  replace: z.enum(['true', 'false']).optional(),
+});
 
 /** `/v1/agents`: descriptors, instances and their heartbeats. */
 export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): Router {
@@ -86,7 +89,9 @@ export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): R
       const { epoch } = request.query;
       if (typeof epoch !== 'string') {
         throw new ReachError('invalid_request', 'Name the epoch of the registration to end: ?epoch=…', {
-          errors: [{ pointer: '/epoch', message: 'is missing', fix: 'use the epoch that registering the instance answered' }],
+          errors: [
+            { pointer: '/epoch', message: 'is missing', fix: 'use the epoch that registering the instance answered' },
+          ],
         });
       }
       await registrar.deregister(param(request, 'name'), param(request, 'instance'), epoch);

@@ -37,7 +37,10 @@ export function discoveryRoutes({ catalogue, router: agents }: DiscoveryDependen
     handle(async (request, response) => {
       const { query, limit } = validate(abilitySearchSchema, jsonBody(request));
       if (Buffer.byteLength(query) > MAX_SEARCH_BYTES) {
-        throw new ReachError('payload_too_large', `The query has over ${MAX_SEARCH_BYTES} bytes; search for the gist of it`);
+        throw new ReachError(
+          'payload_too_large',
+          `The query has over ${MAX_SEARCH_BYTES} bytes; search for the gist of it`,
+        );
       }
       response.json({ results: await agents.searchAbilities(query, limit) });
     }),
@@ -47,7 +50,10 @@ export function discoveryRoutes({ catalogue, router: agents }: DiscoveryDependen
     '/route',
     handle(async (request, response) => {
       const input = parseEnvelope(jsonBody(request));
-      const envelope = completeEnvelope(input, { principal: identityOf(response).principal, newMessageId: () => 'dry-run' });
+      const envelope = completeEnvelope(input, {
+        principal: identityOf(response).principal,
+        newMessageId: () => 'dry-run',
+      });
       response.json(await agents.explain(routeRequest(envelope)));
     }),
   );

@@ -43,7 +43,11 @@ export function operationsRoutes({ readiness, metrics, openApi }: OperationsDepe
       response.json(openApi);
     }),
   );
-  router.use('/docs', swaggerUi.serve, swaggerUi.setup(null, { swaggerOptions: { url: '/openapi.json' }, customSiteTitle: 'Agent-Reach API' }));
+  router.use(
+    '/docs',
+    swaggerUi.serve,
+    swaggerUi.setup(null, { swaggerOptions: { url: '/openapi.json' }, customSiteTitle: 'Agent-Reach API' }),
+  );
 
   return router;
 }

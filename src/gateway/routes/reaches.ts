@@ -114,5 +114,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
 function assertSize(request: Request, carried: Json, pointer: string): void {
   if (!isOverSize(carried, bodyText(request).text.byteLength, MAX_PAYLOAD_BYTES)) return;
   const message = `must not be over ${MAX_PAYLOAD_BYTES} bytes as compact JSON`;
-  throw new ReachError('payload_too_large', `What is sent ${message}; send less, or a reference to it`, { errors: [{ pointer, message }] });
+  throw new ReachError('payload_too_large', `What is sent ${message}; send less, or a reference to it`, {
+    errors: [{ pointer, message }],
+  });
 }
