@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { NativeConnection, Runtime, Worker, DefaultLogger, type LogEntry, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, DefaultLogger, makeTelemetryFilterString, type LogEntry, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
@@ -134,7 +134,9 @@ function installRuntime(logger: Logger): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
   const write = ({ level, message, meta }: LogEntry) => logger[PINO_LEVEL[level]]({ temporal: meta }, message);
-  Runtime.install({ logger: new DefaultLogger(logger.isLevelEnabled('debug') ? 'DEBUG' : 'WARN', write), shutdownSignals: [] });
+  const level = logger.isLevelEnabled('debug') ? 'DEBUG' : 'WARN';
+  const filter = makeTelemetryFilterString({ core: level, other: 'ERROR' });
+  Runtime.install({ logger: new DefaultLogger(level, write), telemetryOptions: { logging: { filter, forward: {} } }, shutdownSignals: [] });
 }
 
 const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

@@ -1,4 +1,4 @@
-import { TimeoutType } from '@temporalio/common';
+import { RetryState, TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
 import { isErrorCode, type ErrorCode } from '../src/protocol/error-codes';
 import { ReachError } from '../src/protocol/reach-error';
@@ -63,7 +63,10 @@ function fromAgentTimeout(cause: TimeoutFailure): InvokeFailure {
 /** The failure with which a reach ends: the coded ApplicationFailure that dead letters are made of. */
 export function reachFailure(failure: ReachFailure): ApplicationFailure {
   const { code, detail } = failure.problem;
-  return ApplicationFailure.create({ type: code, message: detail, nonRetryable: true, details: [failure] });
+  const ended = ApplicationFailure.create({ type: code, message: detail, nonRetryable: true, details: [failure] });
+  // Where in our code a reach gave up says nothing about why; in the Web UI it would hide the message.
+  ended.stack = '';
+  return ended;
 }
 
 /** Codes of failures without an answer: the agent may have done the work. */

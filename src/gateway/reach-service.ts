@@ -1,9 +1,4 @@
-import {
-  WithStartWorkflowOperation,
-  WorkflowExecutionAlreadyStartedError,
-  type Client,
-  type WorkflowStartOptions,
-} from '@temporalio/client';
+import { WithStartWorkflowOperation, WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import type { Envelope, EnvelopeInput } from '../protocol/envelope';
 import { ReachError } from '../protocol/reach-error';
 import { capabilityOf, routedTarget } from '../protocol/routed-target';
@@ -11,15 +6,9 @@ import type { ReachResult, Receipt } from '../protocol/shapes';
 import { completeEnvelope, fingerprint, reachIdOf } from '../protocol/validation';
 import type { World } from '../protocol/world';
 import type { Router, RouteRequest } from '../routing';
-import {
-  ACCEPTED_UPDATE_ID,
-  acceptedUpdate,
-  REACH_WORKFLOW,
-  type ReachInput,
-  type ReachMemo,
-  type Routed,
-} from '../../workflows/messages';
+import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type Routed } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
+import { memoOf, newReceipt, RUN_TIMEOUT_SLACK_MS, startOptions, type Plan } from './reach-start';
 import { receiptOf, resultBody, withDecision, type RunningView } from './reach-view';
 import { bounded, fromTemporal } from './temporal-errors';
 
@@ -49,16 +38,6 @@ export type ReachAnswer =
   | { kind: 'result'; reachId: string; body: ReachResult }
   | { kind: 'receipt'; reachId: string; body: Receipt }
   | { kind: 'problem'; reachId: string; error: ReachError };
-
-/** Slack for lost workflow tasks before the server ends a run whose own deadline never came to be checked. */
-const RUN_TIMEOUT_SLACK_MS = 10_000;
-
-interface Plan {
-  id: string;
-  envelope: Envelope;
-  routed: Routed;
-  digest: string;
-}
 
 /** Accepts reaches: routes once, starts the durable workflow, and waits as long as the caller wishes. */
 export class ReachService {
@@ -126,7 +105,7 @@ export class ReachService {
     try {
       await bounded(client, () =>
         client.workflow.start(REACH_WORKFLOW, {
-          ...this.startOptions(plan, call, true),
+          ...this.start(plan, call, true),
           workflowIdConflictPolicy: 'FAIL',
           requestEagerStart: true,
         }),
@@ -139,9 +118,8 @@ export class ReachService {
       plan.id,
       Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS),
     );
-    if (!end)
-      return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, { acceptedAt, traceId: call.traceId }) };
-    if (end.status !== 'completed') throw ReachError.fromProblem(withDecision(end.problem, this.memoOf(plan, call)));
+    if (!end) return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, call, acceptedAt) };
+    if (end.status !== 'completed') throw ReachError.fromProblem(withDecision(end.problem, memoOf(plan, call.traceId)));
     const memo = { message_id: plan.envelope.message_id, trace_id: call.traceId };
     return {
       kind: 'result',
@@ -154,7 +132,7 @@ export class ReachService {
     const { client } = this.options;
     const acceptedAt = new Date();
     const startWorkflowOperation = new WithStartWorkflowOperation(REACH_WORKFLOW, {
-      ...this.startOptions(plan, call, false),
+      ...this.start(plan, call, false),
       workflowIdConflictPolicy: 'USE_EXISTING',
     });
     try {
@@ -166,7 +144,7 @@ export class ReachService {
       );
       if (acceptance.fingerprint !== plan.digest) throw keyReused();
       if (acceptance.request_id !== plan.routed.decision.decision_id) return await this.follow(plan, 0);
-      const receipt = this.receipt(plan, { acceptedAt, traceId: call.traceId });
+      const receipt = this.receipt(plan, call, acceptedAt);
       const { stage, agent_name, agent_version, route_reason, decision_id } = acceptance;
       return {
         kind: 'receipt',
@@ -178,6 +156,15 @@ export class ReachService {
       if (caught instanceof ReachError || !(await this.options.reader.exists(plan.id))) throw unclearStart(caught);
       return this.follow(plan, 0);
     }
+  }
+
+  private start(plan: Plan, { traceId }: ReachCall, callerWaits: boolean) {
+    const { tenant, taskQueue } = this.options;
+    return startOptions(plan, { tenant, taskQueue, traceId, callerWaits });
+  }
+
+  private receipt(plan: Plan, { traceId }: ReachCall, acceptedAt: Date): Receipt {
+    return newReceipt(plan, { acceptedAt, traceId, links: this.options.reader.links(plan.id) });
   }
 
   /** The key was used before: same body → that reach's outcome or receipt, other body → refused. */
@@ -197,71 +184,6 @@ export class ReachService {
       return { kind: 'problem', reachId: id, error: ReachError.fromProblem(view.error) };
     return { kind: 'receipt', reachId: id, body: receiptOf(view as RunningView, memo, replayed) };
   }
-
-  private startOptions(plan: Plan, call: ReachCall, callerWaits: boolean) {
-    const { envelope, routed, digest, id } = plan;
-    const { chosen } = routed.decision;
-    const input: ReachInput = {
-      tenant: this.options.tenant,
-      envelope,
-      routed,
-      caller_waits: callerWaits,
-      trace_id: call.traceId,
-      fingerprint: digest,
-    };
-    return {
-      workflowId: id,
-      taskQueue: this.options.taskQueue,
-      args: [input],
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      workflowRunTimeout: envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS,
-      workflowTaskTimeout: 5_000,
-      memo: this.memoOf(plan, call),
-      searchAttributes: {
-        ReachAbility: [chosen.ability],
-        ReachAgent: [chosen.agent_name],
-        ReachVersion: [chosen.agent_version],
-        ReachSource: [envelope.source_agent],
-      },
-      staticSummary: `${chosen.ability} → ${chosen.agent_name} (${chosen.score.toFixed(3)})`.slice(0, 200),
-      staticDetails: details(plan),
-    } satisfies WorkflowStartOptions;
-  }
-
-  private memoOf({ envelope, routed, digest }: Plan, { traceId }: ReachCall): ReachMemo {
-    const { chosen, decision_id, route_reason } = routed.decision;
-    return {
-      fingerprint: digest,
-      message_id: envelope.message_id,
-      ability: chosen.ability,
-      source_agent: envelope.source_agent,
-      timeout_ms: envelope.timeout_ms,
-      trace_id: traceId,
-      decision_id,
-      agent_name: chosen.agent_name,
-      agent_version: chosen.agent_version,
-      route_reason,
-    };
-  }
-
-  private receipt({ id, envelope, routed: { decision } }: Plan, facts: { acceptedAt: Date; traceId: string }): Receipt {
-    const { chosen, route_reason, decision_id } = decision;
-    return {
-      reach_id: id,
-      message_id: envelope.message_id,
-      status: 'accepted',
-      stage: 'routed',
-      agent_name: chosen.agent_name,
-      agent_version: chosen.agent_version,
-      route_reason,
-      decision_id,
-      accepted_at: facts.acceptedAt.toISOString(),
-      expires_in_ms: envelope.timeout_ms,
-      replayed: false,
-      trace_id: facts.traceId,
-      links: this.options.reader.links(id),
-    };
-  }
 }
 
 /** The part of an envelope that routing reads. */
@@ -270,25 +192,6 @@ export function routeRequest(
 ): RouteRequest {
   const { ability, target_agent, payload, type, version, group, mode, metadata } = envelope;
   return { ability, target_agent, payload: payload as RouteRequest['payload'], type, version, group, mode, metadata };
-}
-
-/** What the Temporal Web UI shows on top of a reach, in Markdown. */
-function details({ envelope, routed: { decision } }: Plan): string {
-  const rows = decision.candidates
-    .slice(0, 5)
-    .map((candidate) => `- ${candidate.agent_name}@${candidate.agent_version}: ${candidate.score.toFixed(3)}`);
-  const lines = [
-    `**${escapeMarkdown(decision.route_reason)}**`,
-    '',
-    ...rows,
-    '',
-    `budget ${envelope.timeout_ms} ms, ${envelope.delivery_semantics}`,
-  ];
-  return lines.join('\n').slice(0, 2_000);
-}
-
-function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_{}[\]<>|]/g, '\\$&');
 }
 
 function keyReused(): ReachError {

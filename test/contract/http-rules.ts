@@ -133,12 +133,12 @@ export function describeHttpRules(api: () => Api): void {
     });
 
     it.each<[string, string, number, number]>([
-      ['seconds', '1', 950, 2_500],
-      ['a negative number', '-5', 0, 900],
-      ['more than a week', '99999999', 0, 900],
-      ['words', 'soon', 0, 900],
-      ['an exponent', '1e3', 0, 900],
-      ['a date in the past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0, 900],
+      ['seconds', '1', 950, 5_000],
+      ['a negative number', '-5', 0, 5_000],
+      ['more than a week', '99999999', 0, 5_000],
+      ['words', 'soon', 0, 5_000],
+      ['an exponent', '1e3', 0, 5_000],
+      ['a date in the past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0, 5_000],
     ])('reads Retry-After as %s', async (_what, value, leastMs, mostMs) => {
       agent.plays(
         { do: 'status', status: 503, headers: { 'retry-after': value } },
@@ -161,13 +161,13 @@ export function describeHttpRules(api: () => Api): void {
     });
 
     it('says what kept failing when the time is over, and does not wait for nothing', async () => {
-      agent.plays({ do: 'status', status: 503, headers: { 'retry-after': '1' }, body: '{"error":"db down"}' });
-      const answer = await reach({ timeout_ms: 2_700 });
+      agent.plays({ do: 'status', status: 503, headers: { 'retry-after': '2' }, body: '{"error":"db down"}' });
+      const answer = await reach({ timeout_ms: 3_900 });
       const problem = expectProblem(answer, 'deadline_exceeded');
       expect(problem.last_error).toEqual({ code: 'agent_error', message: expect.stringContaining('db down') });
       expect(problem.attempts).toHaveLength(agent.journal.length);
-      expect(agent.journal.length).toBeGreaterThanOrEqual(2);
-      expect(answer.ms).toBeLessThan(2_700);
+      expect(agent.journal).toHaveLength(2);
+      expect(answer.ms).toBeLessThan(3_800);
       expect((await api().ended(String(problem.reach_id))).body).toMatchObject({
         status: 'expired',
         error: { last_error: { code: 'agent_error' } },
