@@ -60,6 +60,11 @@ function fromAgentTimeout(cause: TimeoutFailure): InvokeFailure {
   return seen ? { ...failure, instance: seen.instance } : failure;
 }
 
+/** True when an activity was retried until its time was over: its last failure is then only what kept it from succeeding. */
+export function ranOutOfTime(caught: unknown): boolean {
+  return caught instanceof ActivityFailure && caught.retryState === RetryState.TIMEOUT;
+}
+
 /** The failure with which a reach ends: the coded ApplicationFailure that dead letters are made of. */
 export function reachFailure(failure: ReachFailure): ApplicationFailure {
   const { code, detail } = failure.problem;

@@ -10,7 +10,7 @@ import {
 import { mayRepeat } from '../src/policy/retry';
 import { isTransient } from '../src/protocol/error-codes';
 import { elapsedMs, leftMs } from './clock';
-import { failed, failureOf, reachFailure, terminalStatus } from './failures';
+import { failed, failureOf, ranOutOfTime, reachFailure, terminalStatus } from './failures';
 import {
   acceptedUpdate,
   resultSignal,
@@ -76,7 +76,8 @@ async function route(run: Run, exclude: string[]): Promise<InvokeFailure | null>
     if (!run.routed.ready) adopt(run, await awaitReady(run, exclude));
     return null;
   } catch (caught) {
-    return failureOf(caught);
+    const failure = failureOf(caught);
+    return ranOutOfTime(caught) ? outOfTime(failure) : failure;
   }
 }
 

@@ -49,7 +49,17 @@ export function buildOpenApi({ version }: { version: string }): object {
     tags: TAGS,
   });
   delete document.webhooks; // the generator adds an empty list
-  return document;
+  return plainPatterns(document) as object;
+}
+
+/** The generator leaves the flag of a regular expression in `pattern` (`^x$/u`); JSON Schema has Unicode by definition. */
+function plainPatterns(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(plainPatterns);
+  if (node === null || typeof node !== 'object') return node;
+  const entries = Object.entries(node).map(([key, value]) =>
+    key === 'pattern' && typeof value === 'string' ? [key, value.replace(/\/u$/, '')] : [key, plainPatterns(value)],
+  );
+  return Object.fromEntries(entries) as unknown;
 }
 
 function toRoute(operation: Operation): RouteConfig {
