@@ -55,7 +55,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const prober = new HealthProber({ ...base, view, dispatcher, egress });
   await stats.start();
   await view.start();
-  await prober.start();
+  prober.start();
   observeRegistry(metrics, () => ({ ...view.staleness(), agents: view.world().agents.length }));
 
   const embedder = embedderOf(config);

@@ -91,4 +91,3 @@ export type Descriptor = z.infer<typeof descriptorSchema>;
 export type DescriptorDraft = z.input<typeof descriptorSchema>;
 export type Capability = z.infer<typeof capabilitySchema>;
 export type Endpoint = z.infer<typeof endpointSchema>;
-export type HealthCheck = z.infer<typeof healthCheckSchema>;

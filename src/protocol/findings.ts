@@ -52,8 +52,3 @@ function describeFinding({ pointer, message, fix }: FieldError, what: string): s
   const where = pointer === '' ? what : pointer;
   return fix === undefined ? `${where} ${message}` : `${where} ${message}, ${fix}`;
 }
-
-/** Findings of a zod error alone, for callers that report them their own way. With the schema, unknown keys get their nearest known one. */
-export function fieldErrors(error: z.ZodError, value: unknown, schema?: z.ZodType): FieldError[] {
-  return findingsOf(error, { schema, value });
-}
