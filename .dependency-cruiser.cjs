@@ -23,7 +23,11 @@ const roomRules = Object.entries(rooms).map(([room, allowed]) => ({
   from: { path: `^src/${room}/`, pathNot: '\\.test\\.ts$' },
   to: {
     path: '^(src|workflows|activities)/',
-    pathNot: [`^src/${room}/`, ...allowed.map((name) => `^src/${name}/`), ...(room === 'gateway' ? ['^workflows/messages\\.ts$'] : [])],
+    pathNot: [
+      `^src/${room}/`,
+      ...allowed.map((name) => `^src/${name}/`),
+      ...(room === 'gateway' ? ['^workflows/messages\\.ts$'] : []),
+    ],
   },
 }));
 
@@ -33,7 +37,8 @@ module.exports = {
     {
       name: 'workflows-are-pure',
       severity: 'error',
-      comment: 'Workflow code is deterministic: it may run protocol and policy only (types from anywhere listed are erased).',
+      comment:
+        'Workflow code is deterministic: it may run protocol and policy only (types from anywhere listed are erased).',
       from: { path: '^workflows/', pathNot: '\\.test\\.ts$' },
       to: { path: '^(src|activities)/', pathNot: ['^src/(protocol|policy)/'], dependencyTypesNot: ['type-only'] },
     },

@@ -40,10 +40,16 @@ export default tseslint.config(
     files: ['src/**/*.ts', 'workflows/**/*.ts', 'activities/**/*.ts'],
     ignores: ['src/config/**', 'src/*.ts', 'src/cli/**', 'src/engines/**', '**/*.test.ts'],
     rules: {
-      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'Configuration is parsed once, in src/config.' }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'Configuration is parsed once, in src/config.' },
+      ],
     },
   },
-  { files: ['scripts/**', 'test/**', 'examples/**', 'bench/**', '**/*.test.ts'], rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['scripts/**', 'test/**', 'examples/**', 'bench/**', '**/*.test.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
   { files: ['**/*.cjs', '**/*.mjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
   { files: ['scripts/**', 'examples/**', 'bench/**', 'src/cli/**', 'src/engines/**'], rules: { 'no-console': 'off' } },
 );

@@ -4,12 +4,23 @@ const esmOnly = ['jose', 'uuid', 'p-limit'];
 /** @type {import('jest').Config} */
 module.exports = {
   testEnvironment: 'node',
-  roots: ['<rootDir>/src', '<rootDir>/workflows', '<rootDir>/activities', '<rootDir>/test', '<rootDir>/examples', '<rootDir>/bench'],
+  roots: [
+    '<rootDir>/src',
+    '<rootDir>/workflows',
+    '<rootDir>/activities',
+    '<rootDir>/test',
+    '<rootDir>/examples',
+    '<rootDir>/bench',
+  ],
   testMatch: ['**/*.test.ts'],
   transform: {
     '^.+\\.[mc]?[tj]s$': [
       '@swc/jest',
-      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' }, sourceMaps: 'inline' },
+      {
+        jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
+        module: { type: 'commonjs' },
+        sourceMaps: 'inline',
+      },
     ],
   },
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`, '<rootDir>/dist/'],

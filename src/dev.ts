@@ -11,7 +11,14 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { parse, stringify } from 'yaml';
 import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes';
-import { embeddingsSupported, progressReporter, startEmbeddings, startEtcd, startTemporal, type RunningEngine } from './engines';
+import {
+  embeddingsSupported,
+  progressReporter,
+  startEmbeddings,
+  startEtcd,
+  startTemporal,
+  type RunningEngine,
+} from './engines';
 import { runRoot, STOP_WITH_PARENT, type AtExit } from './root';
 
 const VECTORS_WAIT_MS = 30_000;
@@ -33,7 +40,12 @@ function readArguments(): DevOptions {
       config: { type: 'string' },
     },
   });
-  return { port: values.port, dataDir: resolve(values['data-dir']), examples: values['with-examples'], configFile: values.config };
+  return {
+    port: values.port,
+    dataDir: resolve(values['data-dir']),
+    examples: values['with-examples'],
+    configFile: values.config,
+  };
 }
 
 async function start(atExit: AtExit): Promise<void> {
@@ -63,20 +75,38 @@ async function startEngines(dataDir: string, atExit: AtExit): Promise<RunningEng
   keep(await startEtcd({ dataDir: join(dataDir, 'etcd'), onProgress }));
   const { supported, reason } = embeddingsSupported();
   if (supported) keep(await startEmbeddings({ onProgress }));
-  else process.stderr.write(`dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`);
+  else
+    process.stderr.write(
+      `dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`,
+    );
   return started;
 }
 
 /** The operator's file, if any, with the addresses of the embedded engines filled in; kept for `agent-reach worker --config`. */
 function writeConfig({ dataDir, configFile }: DevOptions, engines: RunningEngine[]): string {
-  const own = (configFile ? parse(readFileSync(configFile, 'utf8')) : {}) as Record<string, Record<string, unknown>> | null;
+  const own = (configFile ? parse(readFileSync(configFile, 'utf8')) : {}) as Record<
+    string,
+    Record<string, unknown>
+  > | null;
   const [temporal, etcd, embeddings] = engines;
   const merged = {
     ...own,
-    temporal: { ...own?.temporal, address: temporal?.address, agents_address: temporal?.address, ui_url: temporal?.uiUrl },
+    temporal: {
+      ...own?.temporal,
+      address: temporal?.address,
+      agents_address: temporal?.address,
+      ui_url: temporal?.uiUrl,
+    },
     registry: { ...own?.registry, etcd: [etcd?.address] },
-    embeddings: { cache_file: join(dataDir, 'vectors.bin'), ...(embeddings && { url: embeddings.address }), ...own?.embeddings },
-    security: { ...own?.security, egress_allow: ['127.0.0.0/8', '::1/128', ...((own?.security?.egress_allow as string[] | undefined) ?? [])] },
+    embeddings: {
+      cache_file: join(dataDir, 'vectors.bin'),
+      ...(embeddings && { url: embeddings.address }),
+      ...own?.embeddings,
+    },
+    security: {
+      ...own?.security,
+      egress_allow: ['127.0.0.0/8', '::1/128', ...((own?.security?.egress_allow as string[] | undefined) ?? [])],
+    },
     logging: { level: 'warn', ...own?.logging },
   };
   const file = join(dataDir, 'agent-reach.yaml');
@@ -104,7 +134,9 @@ function readyUrl(child: ChildProcess): Promise<string> {
       const url = /^ready (\S+)$/m.exec(seen)?.[1];
       if (url) resolveUrl(url);
     });
-    child.once('exit', (code) => reject(new Error(`the gateway ended with code ${code} before it was ready; its message is above`)));
+    child.once('exit', (code) =>
+      reject(new Error(`the gateway ended with code ${code} before it was ready; its message is above`)),
+    );
   });
 }
 
@@ -113,7 +145,9 @@ async function startExamples(url: string, atExit: AtExit): Promise<void> {
   const agents = runNode(script, ['--gateway', url], atExit);
   await new Promise<void>((resolveReady, reject) => {
     agents.stdout?.once('data', () => resolveReady());
-    agents.once('exit', (code) => reject(new Error(`the example agents ended with code ${code}; their message is above`)));
+    agents.once('exit', (code) =>
+      reject(new Error(`the example agents ended with code ${code}; their message is above`)),
+    );
   });
   await vectorsReady(url);
 }
@@ -129,7 +163,12 @@ async function vectorsReady(url: string): Promise<void> {
 }
 
 function report(url: string, [temporal]: RunningEngine[], configFile: string): void {
-  const lines = [`API docs      ${url}/docs`, `Temporal UI   ${temporal?.uiUrl}`, `config        ${configFile}`, `ready ${url}`];
+  const lines = [
+    `API docs      ${url}/docs`,
+    `Temporal UI   ${temporal?.uiUrl}`,
+    `config        ${configFile}`,
+    `ready ${url}`,
+  ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 

@@ -5,7 +5,15 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { NativeConnection, Runtime, Worker, DefaultLogger, makeTelemetryFilterString, type LogEntry, type WorkerOptions } from '@temporalio/worker';
+import {
+  NativeConnection,
+  Runtime,
+  Worker,
+  DefaultLogger,
+  makeTelemetryFilterString,
+  type LogEntry,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
@@ -43,9 +51,16 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const egress = parseEgressAllow(config.security.egress_allow);
   const etcd = createEtcd({ hosts: config.registry.etcd });
   const base = { etcd, keyPrefix: config.registry.key_prefix, tenant: DEFAULT_TENANT, logger };
-  const registry = new Registry(base, { strictNames: config.registry.strict_names, breakerWindowSec: config.breaker.window_sec });
+  const registry = new Registry(base, {
+    strictNames: config.registry.strict_names,
+    breakerWindowSec: config.breaker.window_sec,
+  });
   const stats = new StatsHub(base);
-  const view = new RegistryView({ ...base, refreshIntervalMs: config.registry.refresh_interval, stats: stats.lookup() });
+  const view = new RegistryView({
+    ...base,
+    refreshIntervalMs: config.registry.refresh_interval,
+    stats: stats.lookup(),
+  });
   const agentMetrics = createAgentMetrics(metrics);
   const dispatcher = createDispatcher({
     egress,
@@ -64,7 +79,12 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const warming = keepWarm(router, view, logger);
   const tokens = new ReachTokens(await reachSecret(config, base));
   const connection = await connectTemporal(config);
-  const http = new HttpAdapter({ dispatcher, egress, readToken: readTokenOf(config), onRequest: agentMetrics.requestSent });
+  const http = new HttpAdapter({
+    dispatcher,
+    egress,
+    readToken: readTokenOf(config),
+    onRequest: agentMetrics.requestSent,
+  });
   const recordCall = (sample: CallSample) => {
     stats.record(sample);
     agentMetrics.callFinished(sample.code ?? 'ok', sample.durationMs);
@@ -118,13 +138,17 @@ export async function createWorker(platform: Platform): Promise<Worker> {
     shutdownGraceTime: config.server.graceful_timeout,
     shutdownForceTime: config.server.graceful_timeout + 5_000,
     stickyQueueScheduleToStartTimeout: '2s',
+    // Cancellation comes back with a heartbeat: the default throttle would let it wait 2.4 s.
+    maxHeartbeatThrottleInterval: '1s',
   });
 }
 
-/** The prebuilt bundle where there is one (compiled), else the sources, bundled at start (tests). */
+/** The prebuilt bundle where there is one (compiled, or made once for all tests), else the sources, bundled at start. */
 function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  const bundle = resolve(__dirname, '../workflow-bundle.js');
-  return existsSync(bundle) ? { workflowBundle: { codePath: bundle } } : { workflowsPath: require.resolve('../workflows') };
+  const bundle = process.env.AGENT_REACH_WORKFLOW_BUNDLE ?? resolve(__dirname, '../workflow-bundle.js');
+  return existsSync(bundle)
+    ? { workflowBundle: { codePath: bundle } }
+    : { workflowsPath: require.resolve('../workflows') };
 }
 
 let runtimeInstalled = false;
@@ -136,7 +160,11 @@ function installRuntime(logger: Logger): void {
   const write = ({ level, message, meta }: LogEntry) => logger[PINO_LEVEL[level]]({ temporal: meta }, message);
   const level = logger.isLevelEnabled('debug') ? 'DEBUG' : 'WARN';
   const filter = makeTelemetryFilterString({ core: level, other: 'ERROR' });
-  Runtime.install({ logger: new DefaultLogger(level, write), telemetryOptions: { logging: { filter, forward: {} } }, shutdownSignals: [] });
+  Runtime.install({
+    logger: new DefaultLogger(level, write),
+    telemetryOptions: { logging: { filter, forward: {} } },
+    shutdownSignals: [],
+  });
 }
 
 const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
@@ -146,7 +174,10 @@ async function connectTemporal({ temporal }: Config): Promise<NativeConnection> 
   try {
     return await NativeConnection.connect({ address: temporal.address, tls: temporal.tls, ...(apiKey && { apiKey }) });
   } catch (cause) {
-    throw new Error(`Temporal does not answer at ${temporal.address}; start it or set temporal.address (agent-reach dev brings its own)`, { cause });
+    throw new Error(
+      `Temporal does not answer at ${temporal.address}; start it or set temporal.address (agent-reach dev brings its own)`,
+      { cause },
+    );
   }
 }
 
@@ -178,7 +209,8 @@ function keepWarm(router: Router, view: RegistryView, logger: Logger): { stop: (
   let failed = false;
   const warm = () => {
     const descriptors = view.world().agents.map(({ descriptor }) => descriptor);
-    if (descriptors.length === known.length && descriptors.every((descriptor, index) => descriptor === known[index])) return;
+    if (descriptors.length === known.length && descriptors.every((descriptor, index) => descriptor === known[index]))
+      return;
     known = descriptors;
     running += 1;
     router
@@ -212,6 +244,7 @@ function readTokenOf({ security }: Config): (name: string) => string | undefined
 }
 
 async function reachSecret({ security }: Config, base: Parameters<typeof sharedSecret>[0]): Promise<Uint8Array> {
-  const configured = security.reach_token_secret_env === undefined ? undefined : process.env[security.reach_token_secret_env];
+  const configured =
+    security.reach_token_secret_env === undefined ? undefined : process.env[security.reach_token_secret_env];
   return configured ? Buffer.from(configured) : sharedSecret(base, 'reach-token', () => randomBytes(32));
 }

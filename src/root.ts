@@ -12,7 +12,12 @@ export type FlagMeaning = 'flag' | `${string}.${string}`;
 
 /** Reads `--config` and the root's own flags into the configuration. Exits with 2 on unknown flags. */
 export function readRootArguments(meaning: Record<string, FlagMeaning>): { config: Config; flags: Set<string> } {
-  const options = Object.fromEntries(Object.entries(meaning).map(([name, kind]) => [name, { type: kind === 'flag' ? ('boolean' as const) : ('string' as const) }]));
+  const options = Object.fromEntries(
+    Object.entries(meaning).map(([name, kind]) => [
+      name,
+      { type: kind === 'flag' ? ('boolean' as const) : ('string' as const) },
+    ]),
+  );
   const parsed = parseArgs({ options: { ...options, config: { type: 'string' } }, strict: true });
   const values: Record<string, unknown> = parsed.values;
   const file = typeof values.config === 'string' ? values.config : DEFAULT_CONFIG_FILE;
@@ -28,7 +33,10 @@ export function readRootArguments(meaning: Record<string, FlagMeaning>): { confi
   for (const setting of inactiveSettings({ text, fileName: file })) {
     process.stderr.write(`${file}: ${setting} has no effect in this release\n`);
   }
-  return { config, flags: new Set(Object.keys(values).filter((name) => meaning[name] === 'flag' && values[name] === true)) };
+  return {
+    config,
+    flags: new Set(Object.keys(values).filter((name) => meaning[name] === 'flag' && values[name] === true)),
+  };
 }
 
 /** Registers what must be stopped when the root ends; called in reverse order, also when it ends while it is starting. */

@@ -25,6 +25,7 @@ import { buildOpenApi } from './protocol/openapi';
 import { VERSION } from './protocol/version';
 import { HttpMetrics } from './telemetry/http-metrics';
 import { createMetricsRegistry } from './telemetry/metrics';
+import { createRoutingLog, type RoutingLog } from './telemetry/routing-log';
 
 /** What a gateway is started with besides its Config. */
 export interface ServeOptions {
@@ -55,7 +56,7 @@ export async function serve(
     const working = worker?.run();
     const readiness = readinessOf(platform);
     const app = createApp({
-      ...services(platform, readiness),
+      ...services(platform, { readiness, log: createRoutingLog(logger, metrics) }),
       logger,
       apiKey,
       metrics,
@@ -80,7 +81,7 @@ export async function serve(
   }
 }
 
-function services(platform: Platform, readiness: Readiness) {
+function services(platform: Platform, { readiness, log }: { readiness: Readiness; log: RoutingLog }) {
   const { config, connection, view, router, tokens, registry, egress } = platform;
   const { namespace, task_queue: taskQueue, agents_address: agentsAddress } = config.temporal;
   const client = new Client({ connection, namespace });
@@ -99,6 +100,7 @@ function services(platform: Platform, readiness: Readiness) {
       taskQueue,
       protocolTimeoutMs,
       newMessageId: uuidv7,
+      log,
     }),
     lister: new ReachLister({ client, namespace }),
     lateResults: new LateResults({ client, reader, tokens, world }),

@@ -42,7 +42,11 @@ function fromPlatformTimeout(cause: TimeoutFailure): InvokeFailure {
   const failure =
     cause.timeoutType === TimeoutType.HEARTBEAT
       ? failed('worker_lost', 'The worker was lost in the middle of the attempt', 'unknown')
-      : failed('deadline_exceeded', 'The time of the reach ended while the agent was being called; it may have done the work', 'unknown');
+      : failed(
+          'deadline_exceeded',
+          'The time of the reach ended while the agent was being called; it may have done the work',
+          'unknown',
+        );
   return { ...failure, attempts };
 }
 

@@ -33,7 +33,11 @@ export async function pull(input: ReachInput, routed: Routed, spent: Spent): Pro
   }
 }
 
-async function attempt(input: ReachInput, routed: Routed, { call, budgetMs }: { call: InvokeInput; budgetMs: number }): Promise<InvokeOutcome> {
+async function attempt(
+  input: ReachInput,
+  routed: Routed,
+  { call, budgetMs }: { call: InvokeInput; budgetMs: number },
+): Promise<InvokeOutcome> {
   const startedAt = nowIso();
   const leftBefore = leftMs(input.envelope.timeout_ms);
   const answer = await schedule(routed, call, budgetMs).then(
@@ -66,7 +70,12 @@ function schedule(routed: Routed, call: InvokeInput, budgetMs: number): Promise<
     retry: { maximumAttempts: 1 },
     summary: summaryOf(routed),
   });
-  const parts = { envelope: call.envelope, reachId: currentReachId(), ability: call.ability, agentVersion: call.agent_version };
+  const parts = {
+    envelope: call.envelope,
+    reachId: currentReachId(),
+    ability: call.ability,
+    agentVersion: call.agent_version,
+  };
   const spanId = uuid4().replace(/-/g, '').slice(0, 16);
   return agent[AGENT_ACTIVITY]({
     ...agentCall({ ...parts, attempt: call.attempts_before + 1, deadlineMs: budgetMs }),

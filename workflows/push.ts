@@ -23,7 +23,11 @@ export async function push(input: ReachInput, routed: Routed, spent: Spent): Pro
   if (!next.retry) return next.because === 'no_time' ? outOfTime(first) : first;
   await sleep(next.delayMs);
   spent.retries += 1;
-  return pushRegular(routed, { ...invokeInput(input, routed, spent), retries: retriesLeft(input, routed, { spent, used: 1 }) }, spent);
+  return pushRegular(
+    routed,
+    { ...invokeInput(input, routed, spent), retries: retriesLeft(input, routed, { spent, used: 1 }) },
+    spent,
+  );
 }
 
 /**

@@ -67,7 +67,10 @@ async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accept
 
 /** Confirms the gateway's decision, or decides anew when agents were tried in vain. Returns why nobody fits, else null. */
 async function route(run: Run, exclude: string[]): Promise<InvokeFailure | null> {
-  const { route: decide } = proxyLocalActivities<ReachActivities>({ startToCloseTimeout: '5s', retry: { maximumAttempts: 3 } });
+  const { route: decide } = proxyLocalActivities<ReachActivities>({
+    startToCloseTimeout: '5s',
+    retry: { maximumAttempts: 3 },
+  });
   const { tenant, envelope, routed } = run.input;
   const proposed = exclude.length === 0 ? routed : null;
   try {
@@ -87,7 +90,7 @@ function awaitReady(run: Run, exclude: string[]): Promise<Routed> {
   const { awaitReady: ready } = proxyActivities<ReachActivities>({
     startToCloseTimeout: '10s',
     scheduleToCloseTimeout: Math.max(1, leftMs(envelope.timeout_ms)),
-    retry: { initialInterval: '1s', backoffCoefficient: 1.5, maximumInterval: '30s' },
+    retry: { initialInterval: '1s', backoffCoefficient: 1.5, maximumInterval: '5s' },
     summary: 'waiting for an agent to be ready',
   });
   return ready({ tenant, envelope, proposed: null, exclude });
@@ -115,7 +118,10 @@ function mayMoveOn({ input, routed, spent }: Run, failure: InvokeFailure): boole
 }
 
 /** The agent accepted; its result arrives as a signal that names this run and this attempt, or the time ends. */
-async function waitForResult(run: Run, accepted: Extract<InvokeOutcome, { kind: 'accepted' }>): Promise<Exclude<InvokeOutcome, { kind: 'accepted' }>> {
+async function waitForResult(
+  run: Run,
+  accepted: Extract<InvokeOutcome, { kind: 'accepted' }>,
+): Promise<Exclude<InvokeOutcome, { kind: 'accepted' }>> {
   const attempt = run.spent.attempts.length;
   const { runId } = workflowInfo();
   const match = () => run.late.find((result) => result.run_id === runId && result.attempt === attempt);
@@ -124,7 +130,8 @@ async function waitForResult(run: Run, accepted: Extract<InvokeOutcome, { kind: 
     await condition(() => match() !== undefined, Math.max(1, leftMs(run.input.envelope.timeout_ms)));
   }
   const result = match()?.result;
-  if (!result) return outOfTime(failed('agent_timeout', 'The agent accepted the work and never delivered a result', 'yes'));
+  if (!result)
+    return outOfTime(failed('agent_timeout', 'The agent accepted the work and never delivered a result', 'yes'));
   if ('error' in result) return failed(result.error.code, result.error.message, 'yes');
   return { kind: 'answer', output: result.output, instance: accepted.instance, attempts: [] };
 }

@@ -19,15 +19,27 @@ export function record(spent: Spent, outcome: InvokeOutcome): void {
 }
 
 /** Retries that this agent may still get after `used` of its own: its limit or the tree's rest; none for at_most_once. */
-export function retriesLeft(input: ReachInput, routed: Routed, { spent, used }: { spent: Spent; used: number }): number {
+export function retriesLeft(
+  input: ReachInput,
+  routed: Routed,
+  { spent, used }: { spent: Spent; used: number },
+): number {
   if (input.envelope.delivery_semantics === 'at_most_once') return 0;
   return retriesAllowed(routed.target.max_retry - used, input.envelope.max_total_retries - spent.retries);
 }
 
 /** Decides about another attempt at the same agent, retry number `retry`. `Math.random` is seeded in the sandbox. */
-export function verdict(input: ReachInput, routed: Routed, last: { failure: InvokeFailure; spent: Spent; retry: number }): RetryVerdict {
+export function verdict(
+  input: ReachInput,
+  routed: Routed,
+  last: { failure: InvokeFailure; spent: Spent; retry: number },
+): RetryVerdict {
   return nextAttempt(
-    { code: last.failure.problem.code, received: last.failure.received, retryAfterMs: last.failure.problem.retry_after_ms },
+    {
+      code: last.failure.problem.code,
+      received: last.failure.received,
+      retryAfterMs: last.failure.problem.retry_after_ms,
+    },
     {
       semantics: input.envelope.delivery_semantics,
       idempotent: routed.target.idempotent,
@@ -47,7 +59,9 @@ export function outOfTime(last: InvokeFailure | null): InvokeFailure {
 }
 
 function describe(last: InvokeFailure | null): string {
-  const cause = last ? `; the last attempt failed with ${last.problem.code}: ${last.problem.detail}` : ' before the agent could be called';
+  const cause = last
+    ? `; the last attempt failed with ${last.problem.code}: ${last.problem.detail}`
+    : ' before the agent could be called';
   return `The time of the reach ended${cause}`;
 }
 
@@ -72,7 +86,10 @@ export function invokeInput(input: ReachInput, routed: Routed, spent: Spent): In
 
 /** One line for the Temporal Web UI. */
 export function summaryOf({ decision: { chosen } }: Routed): string {
-  return `${chosen.agent_name}@${chosen.agent_version} · ${chosen.ability} · score ${chosen.score.toFixed(3)}`.slice(0, 200);
+  return `${chosen.agent_name}@${chosen.agent_version} · ${chosen.ability} · score ${chosen.score.toFixed(3)}`.slice(
+    0,
+    200,
+  );
 }
 
 /** The id of this reach. */

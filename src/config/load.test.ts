@@ -14,7 +14,11 @@ describe('the configuration', () => {
     const config = loadConfig({});
     expect(config.server).toMatchObject({ host: '127.0.0.1', port: 8080, graceful_timeout: 15_000 });
     expect(config.registry).toMatchObject({ refresh_interval: 10_000, health_threshold: 0.3 });
-    expect(config.router).toMatchObject({ default_strategy: 'score_based', fallback_strategy: 'round_robin', weights: { semantic_similarity: 0.6, latency_score: 0.2, reliability_score: 0.2 } });
+    expect(config.router).toMatchObject({
+      default_strategy: 'score_based',
+      fallback_strategy: 'round_robin',
+      weights: { semantic_similarity: 0.6, latency_score: 0.2, reliability_score: 0.2 },
+    });
     expect(config.security).toMatchObject({ egress_allow: [], token_env_allow: [] });
   });
 
@@ -31,7 +35,10 @@ describe('the configuration', () => {
 
   it('names unknown keys with the nearest known one', () => {
     const { options } = problem('server: { prot: 1 }');
-    expect(options.errors[0]).toMatchObject({ pointer: '/server/prot', fix: expect.stringContaining('port') as string });
+    expect(options.errors[0]).toMatchObject({
+      pointer: '/server/prot',
+      fix: expect.stringContaining('port') as string,
+    });
   });
 
   it.each([
@@ -52,7 +59,9 @@ describe('the configuration', () => {
   });
 
   it('tells which settings of a file nothing acts on yet', () => {
-    expect(inactiveSettings({ text: 'server: { port: 1 }\nrouter: { exploration: { rate: 0.2 } }\nroutes: []' })).toEqual(['router.exploration', 'routes']);
+    expect(
+      inactiveSettings({ text: 'server: { port: 1 }\nrouter: { exploration: { rate: 0.2 } }\nroutes: []' }),
+    ).toEqual(['router.exploration', 'routes']);
     expect(inactiveSettings({ text: '' })).toEqual([]);
   });
 

@@ -36,7 +36,8 @@ export function loadConfig(sources: ConfigSources): Config {
     const value = sources.env?.[variable];
     if (value) merged[section] = { ...merged[section], [key]: fromText(key, value) };
   }
-  for (const [section, values] of Object.entries(sources.overrides ?? {})) merged[section] = { ...merged[section], ...values };
+  for (const [section, values] of Object.entries(sources.overrides ?? {}))
+    merged[section] = { ...merged[section], ...values };
   try {
     return validate(configSchema, merged);
   } catch (caught) {
@@ -46,7 +47,9 @@ export function loadConfig(sources: ConfigSources): Config {
 
 /** All findings, one a line, under the name of the file. */
 function listed(error: ReachError, fileName = 'The configuration'): ReachError {
-  const lines = (error.options.errors ?? []).map(({ pointer, message, fix }) => `  ${pointer || '/'} ${message}${fix ? ` (${fix})` : ''}`);
+  const lines = (error.options.errors ?? []).map(
+    ({ pointer, message, fix }) => `  ${pointer || '/'} ${message}${fix ? ` (${fix})` : ''}`,
+  );
   return new ReachError(error.code, `${fileName} is not valid:\n${lines.join('\n')}`, error.options);
 }
 
@@ -59,15 +62,22 @@ export function inactiveSettings(sources: Pick<ConfigSources, 'text' | 'fileName
   });
 }
 
-function readYaml({ text, fileName }: Pick<ConfigSources, 'text' | 'fileName'>): Record<string, Record<string, unknown>> {
+function readYaml({
+  text,
+  fileName,
+}: Pick<ConfigSources, 'text' | 'fileName'>): Record<string, Record<string, unknown>> {
   if (!text?.trim()) return {};
   const document = parseDocument(text, { uniqueKeys: true });
   const [error] = document.errors;
-  if (error) throw new ReachError('invalid_request', `${fileName ?? 'The configuration'} is not valid YAML: ${error.message}`);
+  if (error)
+    throw new ReachError('invalid_request', `${fileName ?? 'The configuration'} is not valid YAML: ${error.message}`);
   const value: unknown = document.toJS({ maxAliasCount: 20 });
   assertPlainJson(value);
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new ReachError('invalid_request', `${fileName ?? 'The configuration'} must be a map of sections such as server: and registry:`);
+    throw new ReachError(
+      'invalid_request',
+      `${fileName ?? 'The configuration'} must be a map of sections such as server: and registry:`,
+    );
   }
   return value as Record<string, Record<string, unknown>>;
 }

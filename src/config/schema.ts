@@ -1,11 +1,13 @@
 import { z } from 'zod';
 
 /** `15s`, `250ms`, `2m`, `1h`, or a number of milliseconds. */
-const duration = z.union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h)$/, 'a duration such as 250ms, 15s or 2m')]).transform((value) => {
-  if (typeof value === 'number') return value;
-  const unit = /[a-z]+$/.exec(value)?.[0] as keyof typeof UNIT_MS;
-  return Math.round(Number.parseFloat(value) * UNIT_MS[unit]);
-});
+const duration = z
+  .union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h)$/, 'a duration such as 250ms, 15s or 2m')])
+  .transform((value) => {
+    if (typeof value === 'number') return value;
+    const unit = /[a-z]+$/.exec(value)?.[0] as keyof typeof UNIT_MS;
+    return Math.round(Number.parseFloat(value) * UNIT_MS[unit]);
+  });
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
 const share = z.number().min(0).max(1);
@@ -51,14 +53,20 @@ export const configSchema = z.strictObject({
     api_key_env: z.string().optional(),
     tls: z.boolean().default(false),
     ui_url: z.url().optional(),
-    agents_address: z.string().optional().meta({ description: 'Address of Temporal told to agents that run as activity workers.' }),
+    agents_address: z
+      .string()
+      .optional()
+      .meta({ description: 'Address of Temporal told to agents that run as activity workers.' }),
   }),
   registry: section({
     etcd: z.array(z.string()).min(1).default(['127.0.0.1:2379']),
     key_prefix: z.string().startsWith('/').default('/agent-reach'),
     refresh_interval: duration.default(10_000),
     health_threshold: share.default(0.3),
-    strict_names: z.boolean().default(false).meta({ description: 'Refuse ability names that are near a known one, instead of warning.' }),
+    strict_names: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Refuse ability names that are near a known one, instead of warning.' }),
   }),
   router: section({
     default_strategy: strategy.default('score_based'),
@@ -69,12 +77,22 @@ export const configSchema = z.strictObject({
       latency_score: share.default(0.2),
       reliability_score: share.default(0.2),
     }).prefault({}),
-    instance_weights: weights({ load: share.default(0.5), latency: share.default(0.3), reliability: share.default(0.2) }).prefault({}),
+    instance_weights: weights({
+      load: share.default(0.5),
+      latency: share.default(0.3),
+      reliability: share.default(0.2),
+    }).prefault({}),
     rules: z.array(rule).max(1000).default([]),
     exploration: section({ rate: share.default(0.1), band: share.default(0.05) }),
   }),
   embeddings: section({
-    url: z.url().optional().meta({ description: 'OpenAI-compatible base URL, such as http://127.0.0.1:8009/v1; without it routing by meaning is lexical.' }),
+    url: z
+      .url()
+      .optional()
+      .meta({
+        description:
+          'OpenAI-compatible base URL, such as http://127.0.0.1:8009/v1; without it routing by meaning is lexical.',
+      }),
     model: z.string().default('multilingual-e5-small'),
     api_key_env: z.string().optional(),
     timeout: duration.default(1_500),
@@ -93,10 +111,25 @@ export const configSchema = z.strictObject({
   }),
   routes: z.array(routeEntry).max(10_000).default([]),
   security: section({
-    api_key_env: z.string().optional().meta({ description: 'Name of the variable that holds the API key; without it every caller on a loopback address is let in.' }),
-    reach_token_secret_env: z.string().optional().meta({ description: 'At least 32 bytes; without it the gateways share one they keep in etcd.' }),
-    token_env_allow: z.array(z.string()).default([]).meta({ description: 'Variables that descriptors may name as auth.token_env; a trailing * matches the rest.' }),
-    egress_allow: z.array(z.string()).default([]).meta({ description: 'CIDR ranges and host names that may be called although they are local or private.' }),
+    api_key_env: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'Name of the variable that holds the API key; without it every caller on a loopback address is let in.',
+      }),
+    reach_token_secret_env: z
+      .string()
+      .optional()
+      .meta({ description: 'At least 32 bytes; without it the gateways share one they keep in etcd.' }),
+    token_env_allow: z
+      .array(z.string())
+      .default([])
+      .meta({ description: 'Variables that descriptors may name as auth.token_env; a trailing * matches the rest.' }),
+    egress_allow: z
+      .array(z.string())
+      .default([])
+      .meta({ description: 'CIDR ranges and host names that may be called although they are local or private.' }),
   }),
   logging: section({
     level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -6,9 +6,12 @@ import { ReachError } from '../protocol/reach-error';
 import type { HttpMetrics } from '../telemetry/http-metrics';
 import { authenticate } from './authentication';
 import { errorHandler, sendProblem, unmatched } from './problems';
+import type { LateResults } from './late-results';
 import type { Readiness } from './readiness';
+import { requestLog } from './request-log';
 import { agentRoutes, type AgentRouteDependencies } from './routes/agents';
 import { discoveryRoutes, type DiscoveryDependencies } from './routes/discovery';
+import { lateResultRoutes } from './routes/late-results';
 import { operationsRoutes, type OperationsDependencies } from './routes/operations';
 import { reachRoutes, type ReachRouteDependencies } from './routes/reaches';
 
@@ -22,6 +25,7 @@ export interface AppDependencies
   /** null: no key is configured and the gateway listens on loopback only. */
   apiKey: string | null;
   httpMetrics: HttpMetrics;
+  lateResults: LateResults;
   readiness: Readiness;
 }
 
@@ -33,13 +37,11 @@ export function createApp(deps: AppDependencies): Express {
   app.set('query parser', 'simple');
   app.use(deps.httpMetrics.middleware);
   app.use(operationsRoutes(deps));
-  app.use(
-    '/v1',
-    helmet(),
-    refuseWhileDraining(deps.readiness),
-    authenticate(deps.apiKey),
-    express.raw({ type: () => true, limit: MAX_BODY_BYTES }),
-  );
+  const body = express.raw({ type: () => true, limit: MAX_BODY_BYTES });
+  app.use('/v1', helmet(), requestLog(deps.logger));
+  app.post('/v1/reaches/:id/result', body);
+  app.use('/v1/reaches', lateResultRoutes(deps.lateResults));
+  app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey), body);
   app.use('/v1/reaches', reachRoutes(deps));
   app.use('/v1/agents', agentRoutes(deps));
   app.use('/v1', discoveryRoutes(deps));

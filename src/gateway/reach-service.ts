@@ -6,6 +6,7 @@ import type { ReachResult, Receipt } from '../protocol/shapes';
 import { completeEnvelope, fingerprint, reachIdOf } from '../protocol/validation';
 import type { World } from '../protocol/world';
 import type { Router, RouteRequest } from '../routing';
+import type { RoutingLog } from '../telemetry/routing-log';
 import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type Routed } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
 import { memoOf, newReceipt, RUN_TIMEOUT_SLACK_MS, startOptions, type Plan } from './reach-start';
@@ -22,6 +23,7 @@ export interface ReachServiceOptions {
   taskQueue: string;
   protocolTimeoutMs: number;
   newMessageId: () => string;
+  log: RoutingLog;
 }
 
 /** One request to reach somebody. `waitMs` 0 means: receipt at once. */
@@ -52,8 +54,10 @@ export class ReachService {
     try {
       routed = await this.route(envelope);
     } catch (refusal) {
+      if (refusal instanceof ReachError) this.options.log.refused(refusal);
       return this.replayInsteadOf(refusal, { id, digest, call, keyed: envelope.key_origin !== 'message' });
     }
+    this.options.log.decided(routed.decision, id);
     const plan = { id, envelope, routed, digest };
     return call.waitMs > 0 ? this.startAndWait(plan, call) : this.startAsync(plan, call);
   }

@@ -9,14 +9,29 @@ import { decodeFirst, eventTime, localActivity, type HistoryEvent } from './hist
 export interface ReachEvent {
   id: string;
   seq: number;
-  event: 'accepted' | 'routed' | 'agent_accepted' | 'attempt_failed' | 'completed' | 'dead_lettered' | 'expired' | 'outcome_unknown' | 'cancelled';
+  event:
+    | 'accepted'
+    | 'routed'
+    | 'agent_accepted'
+    | 'attempt_failed'
+    | 'completed'
+    | 'dead_lettered'
+    | 'expired'
+    | 'outcome_unknown'
+    | 'cancelled';
   data: Record<string, unknown>;
   terminal: boolean;
 }
 
 type Draft = Pick<ReachEvent, 'event' | 'data'>;
 
-const TERMINAL = new Set<ReachEvent['event']>(['completed', 'dead_lettered', 'expired', 'outcome_unknown', 'cancelled']);
+const TERMINAL = new Set<ReachEvent['event']>([
+  'completed',
+  'dead_lettered',
+  'expired',
+  'outcome_unknown',
+  'cancelled',
+]);
 
 /** The lifecycle events behind one history event, in order; most history events stand for none. */
 export function eventsOf(event: HistoryEvent): ReachEvent[] {
@@ -47,7 +62,10 @@ function started(event: HistoryEvent): Draft[] {
 
 function routed({ decision }: Routed): Draft {
   const { decision_id, route_reason, chosen } = decision;
-  return { event: 'routed', data: { decision_id, route_reason, agent_name: chosen.agent_name, agent_version: chosen.agent_version } };
+  return {
+    event: 'routed',
+    data: { decision_id, route_reason, agent_name: chosen.agent_name, agent_version: chosen.agent_version },
+  };
 }
 
 /** A new decision, and the failed attempts of the fast path and of pull agents. */
@@ -64,7 +82,9 @@ function fromActivity(event: HistoryEvent): Draft[] {
 }
 
 function failures(attempts: AttemptRecord[] | undefined): Draft[] {
-  return (attempts ?? []).filter(({ code }) => code !== undefined).map((attempt) => ({ event: 'attempt_failed', data: { ...attempt } }));
+  return (attempts ?? [])
+    .filter(({ code }) => code !== undefined)
+    .map((attempt) => ({ event: 'attempt_failed', data: { ...attempt } }));
 }
 
 function acknowledged(event: HistoryEvent): Draft[] {
@@ -79,10 +99,14 @@ function ended(event: HistoryEvent): Draft[] {
   }
   const failed = event.workflowExecutionFailedEventAttributes;
   if (failed) {
-    const failure = decodeFirst<{ status: 'dead_lettered' | 'expired' | 'outcome_unknown'; problem: object }>(failed.failure?.applicationFailureInfo?.details);
+    const failure = decodeFirst<{ status: 'dead_lettered' | 'expired' | 'outcome_unknown'; problem: object }>(
+      failed.failure?.applicationFailureInfo?.details,
+    );
     return [{ event: failure?.status ?? 'dead_lettered', data: { error: failure?.problem ?? {} } }];
   }
   if (event.workflowExecutionCanceledEventAttributes) return [{ event: 'cancelled', data: {} }];
   if (event.workflowExecutionTimedOutEventAttributes) return [{ event: 'expired', data: {} }];
-  return event.workflowExecutionTerminatedEventAttributes ? [{ event: 'dead_lettered', data: { reason: 'terminated by an operator' } }] : [];
+  return event.workflowExecutionTerminatedEventAttributes
+    ? [{ event: 'dead_lettered', data: { reason: 'terminated by an operator' } }]
+    : [];
 }

@@ -31,7 +31,13 @@ export interface LocalRun {
     | {
         stands?: boolean;
         attempts?: AttemptRecord[];
-        routed?: { decision: { decision_id: string; route_reason: string; chosen: { agent_name: string; agent_version: string } } };
+        routed?: {
+          decision: {
+            decision_id: string;
+            route_reason: string;
+            chosen: { agent_name: string; agent_version: string };
+          };
+        };
       }
     | undefined;
 }

@@ -29,7 +29,12 @@ export class HttpMetrics {
       response.once('close', () => {
         const route = routeTemplate(request);
         const method = METHODS.has(request.method) ? request.method : 'other';
-        requests.inc({ route, method, status: response.statusCode, code: (response.locals.code as string | undefined) ?? '' });
+        requests.inc({
+          route,
+          method,
+          status: response.statusCode,
+          code: (response.locals.code as string | undefined) ?? '',
+        });
         duration.observe({ route }, (performance.now() - startedMs) / 1_000);
       });
       next();
@@ -40,6 +45,6 @@ export class HttpMetrics {
 function routeTemplate(request: Request): string {
   const route = request.route as { path?: string | RegExp } | undefined;
   if (!route) return 'unmatched';
-  const path = typeof route.path === 'string' ? route.path : '/:id:cancel';
+  const path = typeof route.path === 'string' ? route.path.replaceAll('\\', '') : '/:id:cancel';
   return `${request.baseUrl}${path === '/' ? '' : path}` || '/';
 }

@@ -18,10 +18,28 @@ export function createMetricsRegistry(): Registry {
 /** New connections beside requests show whether connections are reused (R39). */
 export function createAgentMetrics(registry: Registry): AgentMetrics {
   const registers = [registry];
-  const attempts = new Counter({ name: 'agent_reach_attempts_total', help: 'Attempts at agents by outcome: ok or an error code', labelNames: ['outcome'], registers });
-  const duration = new Histogram({ name: 'agent_reach_attempt_duration_seconds', help: 'Time of one attempt at an agent', buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120], registers });
-  const connections = new Counter({ name: 'agent_reach_agent_connections_total', help: 'New connections to agents', registers });
-  const requests = new Counter({ name: 'agent_reach_agent_requests_total', help: 'HTTP requests to agents', registers });
+  const attempts = new Counter({
+    name: 'agent_reach_attempts_total',
+    help: 'Attempts at agents by outcome: ok or an error code',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'agent_reach_attempt_duration_seconds',
+    help: 'Time of one attempt at an agent',
+    buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120],
+    registers,
+  });
+  const connections = new Counter({
+    name: 'agent_reach_agent_connections_total',
+    help: 'New connections to agents',
+    registers,
+  });
+  const requests = new Counter({
+    name: 'agent_reach_agent_requests_total',
+    help: 'HTTP requests to agents',
+    registers,
+  });
   const known = new Set<string>(ERROR_CODES);
   return {
     callFinished(outcome, durationMs) {
@@ -34,7 +52,10 @@ export function createAgentMetrics(registry: Registry): AgentMetrics {
 }
 
 /** How old the registry's view is, and whether it is still fed. */
-export function observeRegistry(registry: Registry, read: () => { connected: boolean; lastSyncAgeMs: number; agents: number }): void {
+export function observeRegistry(
+  registry: Registry,
+  read: () => { connected: boolean; lastSyncAgeMs: number; agents: number },
+): void {
   const gauge = (name: string, help: string, value: () => number) =>
     new Gauge({
       name,
@@ -44,7 +65,11 @@ export function observeRegistry(registry: Registry, read: () => { connected: boo
         this.set(value());
       },
     });
-  gauge('agent_reach_registry_sync_age_seconds', 'Time since the registry view was last known to be current', () => read().lastSyncAgeMs / 1_000);
+  gauge(
+    'agent_reach_registry_sync_age_seconds',
+    'Time since the registry view was last known to be current',
+    () => read().lastSyncAgeMs / 1_000,
+  );
   gauge('agent_reach_registry_connected', '1 while etcd feeds the registry view', () => (read().connected ? 1 : 0));
   gauge('agent_reach_agents', 'Registered agent versions', () => read().agents);
 }

@@ -20,7 +20,8 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
       workflowTimeMs = eventTime(event);
     }
     if (event.activityTaskScheduledEventAttributes) scheduled.set(String(event.eventId), event);
-    if (event.activityTaskStartedEventAttributes) started.set(String(event.activityTaskStartedEventAttributes.scheduledEventId), event);
+    if (event.activityTaskStartedEventAttributes)
+      started.set(String(event.activityTaskStartedEventAttributes.scheduledEventId), event);
     const local = localActivity(event);
     if (local) {
       hops.push(...localHops(local, { workflowTimeMs, pulled }));
@@ -39,7 +40,13 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
 }
 
 function accepted(first: Event, task: Event): TraceHop {
-  return { name: 'accept', started_at: iso(first), duration_ms: between(first, task), outcome: 'ok', reason: 'durable; waited this long for a worker' };
+  return {
+    name: 'accept',
+    started_at: iso(first),
+    duration_ms: between(first, task),
+    outcome: 'ok',
+    reason: 'durable; waited this long for a worker',
+  };
 }
 
 /** From the first to the last of two events. */
@@ -68,14 +75,22 @@ function endOf(event: Event) {
  * `route` is a hop of its own; the fast path's `invokeOnce` reports its attempt. So does a pull agent's `settle`, whose
  * attempt the workflow could only time with its queue: the activity before it tells when it ran.
  */
-function localHops(local: LocalRun, { workflowTimeMs, pulled }: { workflowTimeMs: number; pulled: Span | null }): TraceHop[] {
+function localHops(
+  local: LocalRun,
+  { workflowTimeMs, pulled }: { workflowTimeMs: number; pulled: Span | null },
+): TraceHop[] {
   const attempts = (local.result?.attempts ?? []).map(invokeHop);
   if (local.type === 'invokeOnce') return attempts;
   if (local.type === 'settle') {
-    return attempts.map((hop) => (pulled ? { ...hop, started_at: iso(pulled.from), duration_ms: between(pulled.from, pulled.to) } : hop));
+    return attempts.map((hop) =>
+      pulled ? { ...hop, started_at: iso(pulled.from), duration_ms: between(pulled.from, pulled.to) } : hop,
+    );
   }
   if (local.type !== 'route') return [];
-  const anew = local.result?.stands === false ? `decided anew: ${local.result.routed?.decision.route_reason ?? ''}` : 'the decision at acceptance stands';
+  const anew =
+    local.result?.stands === false
+      ? `decided anew: ${local.result.routed?.decision.route_reason ?? ''}`
+      : 'the decision at acceptance stands';
   return [
     {
       name: 'route',
@@ -88,17 +103,33 @@ function localHops(local: LocalRun, { workflowTimeMs, pulled }: { workflowTimeMs
 }
 
 /** A regular activity: its wait for a worker, then the attempts that it reports. */
-function activityHops(event: Event, scheduled: ReadonlyMap<string, Event>, started: ReadonlyMap<string, Event>): TraceHop[] {
+function activityHops(
+  event: Event,
+  scheduled: ReadonlyMap<string, Event>,
+  started: ReadonlyMap<string, Event>,
+): TraceHop[] {
   const done = endOf(event);
   if (!done) return [];
   const at = scheduled.get(String(done.scheduledEventId));
   const begun = started.get(String(done.scheduledEventId));
   if (!at) return [];
   const type = at.activityTaskScheduledEventAttributes?.activityType?.name;
-  if (type === 'awaitReady') return [{ name: 'queue', started_at: iso(at), duration_ms: between(at, event), outcome: 'ok', reason: 'no agent was ready yet' }];
+  if (type === 'awaitReady')
+    return [
+      {
+        name: 'queue',
+        started_at: iso(at),
+        duration_ms: between(at, event),
+        outcome: 'ok',
+        reason: 'no agent was ready yet',
+      },
+    ];
   const attempts = attemptsOf(event);
   const wait = waited(at, begun ?? event, attempts[0]);
-  return [{ name: 'queue', started_at: iso(at), duration_ms: wait, outcome: begun ? 'ok' : 'not_started' }, ...attempts.map(invokeHop)];
+  return [
+    { name: 'queue', started_at: iso(at), duration_ms: wait, outcome: begun ? 'ok' : 'not_started' },
+    ...attempts.map(invokeHop),
+  ];
 }
 
 /** The wait for the first attempt: a retried activity's started event is that of its last one. */
@@ -110,7 +141,8 @@ function waited(scheduledEvent: Event, startedEvent: Event, first: AttemptRecord
 
 function attemptsOf(event: Event): AttemptRecord[] {
   const completed = decodeFirst<{ attempts?: AttemptRecord[] }>(event.activityTaskCompletedEventAttributes?.result);
-  const failure = event.activityTaskFailedEventAttributes?.failure ?? event.activityTaskTimedOutEventAttributes?.failure;
+  const failure =
+    event.activityTaskFailedEventAttributes?.failure ?? event.activityTaskTimedOutEventAttributes?.failure;
   const details = failure?.applicationFailureInfo?.details ?? failure?.timeoutFailureInfo?.lastHeartbeatDetails;
   return completed?.attempts ?? decodeFirst<{ attempts?: AttemptRecord[] }>(details)?.attempts ?? [];
 }
@@ -134,11 +166,17 @@ function invokeHop(attempt: AttemptRecord): TraceHop {
     agent_version: attempt.agent_version,
     instance: attempt.instance,
     outcome: attempt.code ?? 'ok',
-    reason: attempt.code ? `${RECEIVED[attempt.received]}: ${attempt.message ?? attempt.code}` : 'finished and acknowledged',
+    reason: attempt.code
+      ? `${RECEIVED[attempt.received]}: ${attempt.message ?? attempt.code}`
+      : 'finished and acknowledged',
   };
 }
 
-const RECEIVED = { no: 'never received', yes: 'received, not finished', unknown: 'perhaps received, not acknowledged' } as const;
+const RECEIVED = {
+  no: 'never received',
+  yes: 'received, not finished',
+  unknown: 'perhaps received, not acknowledged',
+} as const;
 
 function iso(event: Event): string {
   return new Date(eventTime(event)).toISOString();

@@ -1,4 +1,12 @@
-import { ended, ok, reach, registerAgent, startScriptedAgent, type ScriptedAgent, type SeenCall } from '../process/scripted-agent';
+import {
+  ended,
+  ok,
+  reach,
+  registerAgent,
+  startScriptedAgent,
+  type ScriptedAgent,
+  type SeenCall,
+} from '../process/scripted-agent';
 import { startGateway, type TestGateway } from '../support/gateway';
 
 interface Message {
@@ -27,12 +35,16 @@ beforeEach(() => {
 
 /** Reads a whole event stream; it ends by itself after the terminal event. */
 async function stream(id: string, lastEventId?: string): Promise<Message[]> {
-  const response = await fetch(`${gateway.url}/v1/reaches/${id}/events`, { headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId } });
+  const response = await fetch(`${gateway.url}/v1/reaches/${id}/events`, {
+    headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+  });
   expect(response.headers.get('content-type')).toContain('text/event-stream');
   return (await response.text()).split('\n\n').flatMap((block) => {
     const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(block)?.[1];
     const data = field('data');
-    return data ? [{ event: field('event') ?? '', id: field('id') ?? '', data: JSON.parse(data) as Message['data'] }] : [];
+    return data
+      ? [{ event: field('event') ?? '', id: field('id') ?? '', data: JSON.parse(data) as Message['data'] }]
+      : [];
   });
 }
 

@@ -27,7 +27,11 @@ let serial = 0;
 const newAbility = async (more: { capability?: object; endpoint?: object } = {}) => {
   serial += 1;
   const ability = `work-${serial}`;
-  await registerAgent(gateway.ready, `agent-${serial}`, { url: agent.url, ...more, capability: { name: ability, ...more.capability } });
+  await registerAgent(gateway.ready, `agent-${serial}`, {
+    url: agent.url,
+    ...more,
+    capability: { name: ability, ...more.capability },
+  });
   return ability;
 };
 
@@ -45,8 +49,13 @@ describe('a worker that is killed', () => {
     expect(view).toMatchObject({ status: 'completed', attempts: 2 });
     expect(new Set(agent.seen.map(({ body }) => body.idempotency_key)).size).toBe(1);
     expect(agent.seen.map(({ body }) => body.attempt)).toEqual([1, 2]);
-    const trace = (await (await fetch(`${gateway.ready}/v1/reaches/${receipt.body.reach_id}/trace`)).json()) as { hops: { name: string; outcome: string }[] };
-    expect(trace.hops.filter(({ name }) => name === 'invoke').map(({ outcome }) => outcome)).toEqual(['worker_lost', 'ok']);
+    const trace = (await (await fetch(`${gateway.ready}/v1/reaches/${receipt.body.reach_id}/trace`)).json()) as {
+      hops: { name: string; outcome: string }[];
+    };
+    expect(trace.hops.filter(({ name }) => name === 'invoke').map(({ outcome }) => outcome)).toEqual([
+      'worker_lost',
+      'ok',
+    ]);
     await second.kill('SIGTERM');
   });
 
@@ -54,11 +63,18 @@ describe('a worker that is killed', () => {
     const ability = await newAbility();
     const first = await startRoot('worker', ['--config', config]);
     agent.answerWith(() => undefined);
-    const receipt = await reach(gateway.ready, { ability, payload: {}, timeout_ms: 60_000, delivery_semantics: 'at_most_once' }, 'respond-async');
+    const receipt = await reach(
+      gateway.ready,
+      { ability, payload: {}, timeout_ms: 60_000, delivery_semantics: 'at_most_once' },
+      'respond-async',
+    );
     await agent.received(1);
     await first.kill('SIGKILL');
     const second = await startRoot('worker', ['--config', config]);
-    await expect(ended(gateway.ready, receipt.body.reach_id)).resolves.toMatchObject({ status: 'outcome_unknown', error: { code: 'worker_lost' } });
+    await expect(ended(gateway.ready, receipt.body.reach_id)).resolves.toMatchObject({
+      status: 'outcome_unknown',
+      error: { code: 'worker_lost' },
+    });
     expect(agent.seen).toHaveLength(1);
     await second.kill('SIGTERM');
   });
@@ -77,7 +93,17 @@ describe('a failed run', () => {
     agent.answerWith(ok);
     const { path } = await locateEngine('temporal', {});
     const address = ['--address', process.env.TEST_TEMPORAL_ADDRESS ?? ''];
-    await run(path, ['workflow', 'reset', ...address, '--workflow-id', id, '--type', 'FirstWorkflowTask', '--reason', 'the agent was mended']);
+    await run(path, [
+      'workflow',
+      'reset',
+      ...address,
+      '--workflow-id',
+      id,
+      '--type',
+      'FirstWorkflowTask',
+      '--reason',
+      'the agent was mended',
+    ]);
     await expect(ended(gateway.ready, id)).resolves.toMatchObject({ status: 'completed', reach_id: id });
     expect(agent.seen).toHaveLength(2);
     await worker.kill('SIGTERM');

@@ -3,7 +3,12 @@ const { ReachAgent } = require('../../dist/src/sdk/agent.js');
 
 const [gateway, name, ability, protocol] = process.argv.slice(2);
 const agent = new ReachAgent({
-  descriptor: { name, version: '1.0.0', capabilities: [{ name: ability, description: 'echoes' }], endpoint: { protocol } },
+  descriptor: {
+    name,
+    version: '1.0.0',
+    capabilities: [{ name: ability, description: 'echoes' }],
+    endpoint: { protocol },
+  },
   gateway,
   ttlSec: 5,
   handlers: { [ability]: (payload) => ({ answer: payload, pid: process.pid }) },

@@ -17,7 +17,9 @@ afterAll(async () => {
 });
 
 async function startAgent(name: string, ability: string, protocol: 'http' | 'worker'): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [join(__dirname, 'echo-agent.cjs'), gateway.url, name, ability, protocol], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [join(__dirname, 'echo-agent.cjs'), gateway.url, name, ability, protocol], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   children.push(child);
   await new Promise<void>((done, fail) => {
     child.stdout?.once('data', () => done());
@@ -54,7 +56,10 @@ describe.each(['http', 'worker'] as const)('an agent over %s that stops heartbea
     child.kill('SIGSTOP');
     await until(name, (seen) => !isReady(seen));
     const refused = await reach(gateway.url, { ability, payload: {} });
-    expect(refused).toMatchObject({ status: 503, body: { code: 'no_ready_instance', diagnosis: { reason: 'not_ready', agents: [{ agent_name: name }] } } });
+    expect(refused).toMatchObject({
+      status: 503,
+      body: { code: 'no_ready_instance', diagnosis: { reason: 'not_ready', agents: [{ agent_name: name }] } },
+    });
 
     child.kill('SIGCONT');
     await until(name, isReady);

@@ -23,7 +23,11 @@ export function writeConfig(more: Record<string, object> = {}): string {
   const file = join(folder, 'agent-reach.yaml');
   const config = {
     server: { port: 0, graceful_timeout: '5s' },
-    temporal: { address: process.env.TEST_TEMPORAL_ADDRESS, agents_address: process.env.TEST_TEMPORAL_ADDRESS, task_queue: `test-${randomUUID()}` },
+    temporal: {
+      address: process.env.TEST_TEMPORAL_ADDRESS,
+      agents_address: process.env.TEST_TEMPORAL_ADDRESS,
+      task_queue: `test-${randomUUID()}`,
+    },
     registry: { etcd: [process.env.TEST_ETCD_ADDRESS], key_prefix: `/test/${randomUUID()}` },
     security: { egress_allow: ['127.0.0.0/8'] },
     logging: { level: 'error' },

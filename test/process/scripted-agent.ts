@@ -51,19 +51,31 @@ export async function startScriptedAgent(): Promise<ScriptedAgent> {
 }
 
 /** Registers an agent with one ability `work` at a static address. */
-export async function registerAgent(gateway: string, name: string, more: { url: string; capability?: object; endpoint?: object }): Promise<void> {
+export async function registerAgent(
+  gateway: string,
+  name: string,
+  more: { url: string; capability?: object; endpoint?: object },
+): Promise<void> {
   const descriptor = {
     name,
     version: '1.0.0',
     capabilities: [{ name: 'work', description: 'does the work', ...more.capability }],
     endpoint: { protocol: 'http', address: more.url, ...more.endpoint },
   };
-  const response = await fetch(`${gateway}/v1/agents`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(descriptor) });
+  const response = await fetch(`${gateway}/v1/agents`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(descriptor),
+  });
   if (response.status !== 201) throw new Error(`registering ${name}: ${response.status} ${await response.text()}`);
 }
 
 /** Posts an envelope and reads the answer. */
-export async function reach(gateway: string, envelope: object, prefer?: string): Promise<{ status: number; body: Record<string, never> & { reach_id: string; status: string; code?: string } }> {
+export async function reach(
+  gateway: string,
+  envelope: object,
+  prefer?: string,
+): Promise<{ status: number; body: Record<string, never> & { reach_id: string; status: string; code?: string } }> {
   const response = await fetch(`${gateway}/v1/reaches`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(prefer && { prefer }) },

@@ -24,16 +24,24 @@ async function record(name: string, { input, activities, act }: Scenario): Promi
       // The pull scenario's agent polls the same task queue: it fails once, then answers.
       invoke: async () => {
         pulls += 1;
-        if (pulls === 1) throw ApplicationFailure.create({ type: 'agent_error', message: 'first try', nonRetryable: true });
+        if (pulls === 1)
+          throw ApplicationFailure.create({ type: 'agent_error', message: 'first try', nonRetryable: true });
         return { output: { answer: 'pulled' }, instance: 'w-1', received_at: new Date().toISOString() };
       },
       ...activities,
     });
     if (input.routed.target.protocol === 'worker') input.routed.target.task_queue = bench.taskQueue;
-    const handle = await bench.client.workflow.start('reach', { workflowId: `record-${name}-${randomUUID()}`, taskQueue: bench.taskQueue, args: [input] });
+    const handle = await bench.client.workflow.start('reach', {
+      workflowId: `record-${name}-${randomUUID()}`,
+      taskQueue: bench.taskQueue,
+      args: [input],
+    });
     await act?.(handle);
     await handle.result().catch(() => undefined);
-    writeFileSync(join(FOLDER, `${name}.json`), `${JSON.stringify(JSON.parse(historyToJSON(await handle.fetchHistory())), null, 1)}\n`);
+    writeFileSync(
+      join(FOLDER, `${name}.json`),
+      `${JSON.stringify(JSON.parse(historyToJSON(await handle.fetchHistory())), null, 1)}\n`,
+    );
   } finally {
     await bench.close();
   }
@@ -52,15 +60,18 @@ describe('replay of recorded histories', () => {
   });
 
   it.each(Object.keys(SCENARIOS))('%s replays without a difference', async (name) => {
-    await Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, load(name));
+    await Worker.runReplayHistory({ workflowBundle: workflowBundle() }, load(name));
   });
 
   it('fails on a history that this code would not have written', async () => {
     const history = load('regular') as { events: Record<string, Record<string, Record<string, unknown>>>[] };
     for (const event of history.events) {
-      if (event.activityTaskScheduledEventAttributes) event.activityTaskScheduledEventAttributes.activityType = { name: 'somethingElse' };
+      if (event.activityTaskScheduledEventAttributes)
+        event.activityTaskScheduledEventAttributes.activityType = { name: 'somethingElse' };
     }
-    await expect(Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history)).rejects.toThrow(/nondeterminism|TMPRL1100/i);
+    await expect(Worker.runReplayHistory({ workflowBundle: workflowBundle() }, history)).rejects.toThrow(
+      /nondeterminism|TMPRL1100/i,
+    );
   });
 });
 
@@ -92,7 +103,15 @@ function normalise(history: Record<string, unknown>): Record<string, unknown> {
     if (key === 'eventTime' && typeof value === 'string') {
       return { seconds: Math.floor(Date.parse(value) / 1000), nanos: (Date.parse(value) % 1000) * 1e6 };
     }
-    return key === 'eventType' || key.endsWith('Timeout') || key.endsWith('Type') || key === 'retryState' || key.endsWith('Backoff') || key === 'taskQueue' || key.endsWith('Interval') ? dropUnlessName(value) : value;
+    return key === 'eventType' ||
+      key.endsWith('Timeout') ||
+      key.endsWith('Type') ||
+      key === 'retryState' ||
+      key.endsWith('Backoff') ||
+      key === 'taskQueue' ||
+      key.endsWith('Interval')
+      ? dropUnlessName(value)
+      : value;
   }) as Record<string, unknown>;
 }
 

@@ -7,7 +7,14 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../../src/protocol/error-codes';
 import { ReachError } from '../../src/protocol/reach-error';
 import type { AttemptRecord } from '../../src/protocol/shapes';
-import { acceptedUpdate, resultSignal, type InvokeInput, type InvokeOutcome, type ReachActivities, type ReachInput } from '../../workflows/messages';
+import {
+  acceptedUpdate,
+  resultSignal,
+  type InvokeInput,
+  type InvokeOutcome,
+  type ReachActivities,
+  type ReachInput,
+} from '../../workflows/messages';
 import { reachInput, routedTo } from '../support/reach-input';
 
 /** One kind of reach. */
@@ -20,26 +27,55 @@ export interface Scenario {
 
 function attempt(input: InvokeInput, more: Partial<AttemptRecord> = {}): AttemptRecord {
   const { agent_name, agent_version } = input;
-  return { n: input.attempts_before + 1, agent_name, agent_version, instance: 'i-1', started_at: new Date().toISOString(), duration_ms: 4, received: 'yes', ...more };
+  return {
+    n: input.attempts_before + 1,
+    agent_name,
+    agent_version,
+    instance: 'i-1',
+    started_at: new Date().toISOString(),
+    duration_ms: 4,
+    received: 'yes',
+    ...more,
+  };
 }
 
-const answer = async (input: InvokeInput): Promise<InvokeOutcome> => ({ kind: 'answer', output: { answer: 'ok' }, instance: 'i-1', attempts: [attempt(input)] });
-const accepted = async (input: InvokeInput): Promise<InvokeOutcome> => ({ kind: 'accepted', instance: 'i-1', attempts: [attempt(input)] });
+const answer = async (input: InvokeInput): Promise<InvokeOutcome> => ({
+  kind: 'answer',
+  output: { answer: 'ok' },
+  instance: 'i-1',
+  attempts: [attempt(input)],
+});
+const accepted = async (input: InvokeInput): Promise<InvokeOutcome> => ({
+  kind: 'accepted',
+  instance: 'i-1',
+  attempts: [attempt(input)],
+});
 
 function failing(input: InvokeInput, code: ErrorCode): InvokeOutcome {
   const problem = new ReachError(code, `scripted ${code}`).toProblem();
   return { kind: 'failed', problem, received: 'yes', attempts: [attempt(input, { code, message: problem.detail })] };
 }
 
-const throwing = (code: ErrorCode) => async (input: InvokeInput): Promise<never> => {
-  throw ApplicationFailure.create({ type: code, message: `scripted ${code}`, nonRetryable: true, details: [failing(input, code)] });
-};
+const throwing =
+  (code: ErrorCode) =>
+  async (input: InvokeInput): Promise<never> => {
+    throw ApplicationFailure.create({
+      type: code,
+      message: `scripted ${code}`,
+      nonRetryable: true,
+      details: [failing(input, code)],
+    });
+  };
 
 const idempotent = routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 });
 const nobodyElse: ReachActivities['route'] = async ({ exclude }) => {
   if (exclude.length === 0) return { stands: true };
   const problem = new ReachError('no_ready_instance', 'nobody else').toProblem();
-  throw ApplicationFailure.create({ type: 'no_ready_instance', nonRetryable: true, details: [{ kind: 'failed', problem, received: 'no', attempts: [] }] });
+  throw ApplicationFailure.create({
+    type: 'no_ready_instance',
+    nonRetryable: true,
+    details: [{ kind: 'failed', problem, received: 'no', attempts: [] }],
+  });
 };
 
 export const SCENARIOS: Record<string, Scenario> = {
@@ -50,15 +86,22 @@ export const SCENARIOS: Record<string, Scenario> = {
   },
   regular: { input: reachInput(), activities: { invoke: answer } },
   rejected: { input: reachInput(), activities: { invoke: throwing('agent_rejected') } },
-  'dead-letter-after-retries': { input: reachInput(), activities: { invoke: throwing('agent_error'), route: nobodyElse } },
+  'dead-letter-after-retries': {
+    input: reachInput(),
+    activities: { invoke: throwing('agent_error'), route: nobodyElse },
+  },
   'next-agent': {
     input: reachInput(),
     activities: {
-      route: async ({ exclude }) => (exclude.length === 0 ? { stands: true } : { stands: false, routed: routedTo('second_agent') }),
+      route: async ({ exclude }) =>
+        exclude.length === 0 ? { stands: true } : { stands: false, routed: routedTo('second_agent') },
       invoke: async (input) => (input.agent_name === 'second_agent' ? answer(input) : throwing('agent_error')(input)),
     },
   },
-  'decided-anew': { input: reachInput(), activities: { route: async () => ({ stands: false, routed: routedTo('other_agent') }), invoke: answer } },
+  'decided-anew': {
+    input: reachInput(),
+    activities: { route: async () => ({ stands: false, routed: routedTo('other_agent') }), invoke: answer },
+  },
   'late-result': {
     input: reachInput(),
     activities: { invoke: accepted },
@@ -69,7 +112,11 @@ export const SCENARIOS: Record<string, Scenario> = {
     },
   },
   expired: { input: reachInput({ envelope: { timeout_ms: 300 } }), activities: { invoke: accepted } },
-  cancelled: { input: reachInput(), activities: { invoke: accepted }, act: async (handle) => void (await handle.cancel()) },
+  cancelled: {
+    input: reachInput(),
+    activities: { invoke: accepted },
+    act: async (handle) => void (await handle.cancel()),
+  },
   'async-waits-for-agent': {
     input: reachInput({ envelope: { mode: 'async' }, routed: { ...routedTo('echo_agent'), ready: false } }),
     activities: {

@@ -6,6 +6,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { startEtcd, startTemporal, type RunningEngine } from '../../src/engines';
 
 declare global {
@@ -18,6 +19,12 @@ export default async function globalSetup(): Promise<void> {
   const temporal = await startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES });
   const etcd = await startEtcd({ dataDir: join(dataDir, 'etcd') });
   writeFileSync(join(dataDir, 'README'), 'engines of one test run; safe to remove\n');
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../../workflows'),
+    logger: new DefaultLogger('ERROR'),
+  });
+  process.env.AGENT_REACH_WORKFLOW_BUNDLE = join(dataDir, 'workflow-bundle.js');
+  writeFileSync(process.env.AGENT_REACH_WORKFLOW_BUNDLE, code);
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address;
   process.env.TEST_TEMPORAL_UI = temporal.uiUrl ?? '';
   process.env.TEST_ETCD_ADDRESS = etcd.address;

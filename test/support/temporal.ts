@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
-import {
-  DefaultLogger,
-  NativeConnection,
-  Runtime,
-  Worker,
-  bundleWorkflowCode,
-  type WorkflowBundleWithSourceMap,
-} from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 
 /** Address of the Temporal server that all suites share. */
 export function temporalAddress(): string {
@@ -17,16 +10,10 @@ export function temporalAddress(): string {
   return address;
 }
 
-let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
-
-/** The workflows, bundled once per test process. */
-export function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
+/** The workflows, bundled once for all suites by the global setup. */
+export function workflowBundle(): { codePath: string } {
   quiet();
-  bundle ??= bundleWorkflowCode({
-    workflowsPath: require.resolve('../../workflows'),
-    logger: new DefaultLogger('ERROR'),
-  });
-  return bundle;
+  return { codePath: process.env.AGENT_REACH_WORKFLOW_BUNDLE ?? '' };
 }
 
 let installed = false;
@@ -59,7 +46,7 @@ export async function createTemporalBench(): Promise<TemporalBench> {
       const worker = await Worker.create({
         connection,
         taskQueue,
-        workflowBundle: await workflowBundle(),
+        workflowBundle: workflowBundle(),
         activities,
         shutdownGraceTime: '1s',
       });

@@ -4,7 +4,16 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ErrorCode } from '../../src/protocol/error-codes';
 import { ReachError } from '../../src/protocol/reach-error';
 import type { AttemptRecord } from '../../src/protocol/shapes';
-import { acceptedUpdate, resultSignal, type InvokeInput, type InvokeOutcome, type ReachActivities, type ReachFailure, type ReachInput, type ReachOutput } from '../../workflows/messages';
+import {
+  acceptedUpdate,
+  resultSignal,
+  type InvokeInput,
+  type InvokeOutcome,
+  type ReachActivities,
+  type ReachFailure,
+  type ReachInput,
+  type ReachOutput,
+} from '../../workflows/messages';
 import { reachInput, routedTo } from '../support/reach-input';
 import { createTemporalBench, type TemporalBench } from '../support/temporal';
 
@@ -21,7 +30,12 @@ const attempt = (input: InvokeInput, more: Partial<AttemptRecord> = {}): Attempt
   received: 'yes',
   ...more,
 });
-const answer = (input: InvokeInput): InvokeOutcome => ({ kind: 'answer', output: { answer: input.agent_name }, instance: 'i-1', attempts: [attempt(input)] });
+const answer = (input: InvokeInput): InvokeOutcome => ({
+  kind: 'answer',
+  output: { answer: input.agent_name },
+  instance: 'i-1',
+  attempts: [attempt(input)],
+});
 const failing = (input: InvokeInput, code: ErrorCode, received: 'no' | 'yes' | 'unknown' = 'yes'): InvokeOutcome => ({
   kind: 'failed',
   problem: new ReachError(code, `failed with ${code}`).toProblem(),
@@ -50,7 +64,8 @@ beforeEach(() => {
   script = {};
 });
 
-const start = (input: ReachInput) => bench.client.workflow.start('reach', { workflowId: `r-${randomUUID()}`, taskQueue: bench.taskQueue, args: [input] });
+const start = (input: ReachInput) =>
+  bench.client.workflow.start('reach', { workflowId: `r-${randomUUID()}`, taskQueue: bench.taskQueue, args: [input] });
 const run = async (input: ReachInput) => (await start(input)).result() as Promise<ReachOutput>;
 
 async function failureOf(input: ReachInput): Promise<ReachFailure> {
@@ -86,12 +101,16 @@ describe('reach', () => {
     ['at_most_once', { idempotent: true, timeout_ms: 1_000 }, { delivery_semantics: 'at_most_once' as const }],
   ])('takes the regular path for an attempt that is %s', async (_name, target, envelope) => {
     script.invokeOnce = () => Promise.reject(new Error('must not be called'));
-    await expect(run(reachInput({ callerWaits: true, envelope, routed: routedTo('echo_agent', target) }))).resolves.toMatchObject({ status: 'completed' });
+    await expect(
+      run(reachInput({ callerWaits: true, envelope, routed: routedTo('echo_agent', target) })),
+    ).resolves.toMatchObject({ status: 'completed' });
   });
 
   it('retries a failed local attempt on the regular path and numbers its attempts on', async () => {
     script.invokeOnce = async (input) => failing(input, 'agent_unavailable', 'no');
-    const output = await run(reachInput({ callerWaits: true, routed: routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 }) }));
+    const output = await run(
+      reachInput({ callerWaits: true, routed: routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 }) }),
+    );
     expect(output.attempts.map(({ n }) => n)).toEqual([1, 2]);
   });
 
@@ -100,11 +119,16 @@ describe('reach', () => {
       throw asThrown(failing(input, 'agent_rejected'));
     };
     const failure = await failureOf(reachInput());
-    expect(failure).toMatchObject({ status: 'dead_lettered', problem: { code: 'agent_rejected', agent_name: 'echo_agent', retryable: false }, attempts: [{ n: 1 }] });
+    expect(failure).toMatchObject({
+      status: 'dead_lettered',
+      problem: { code: 'agent_rejected', agent_name: 'echo_agent', retryable: false },
+      attempts: [{ n: 1 }],
+    });
   });
 
   it('moves on to the next agent after a transient failure', async () => {
-    script.route = async ({ exclude }) => (exclude.length === 0 ? { stands: true } : { stands: false, routed: routedTo('second_agent') });
+    script.route = async ({ exclude }) =>
+      exclude.length === 0 ? { stands: true } : { stands: false, routed: routedTo('second_agent') };
     script.invoke = async (input) => {
       if (input.agent_name === 'second_agent') return answer(input);
       throw asThrown(failing(input, 'agent_error'));
@@ -120,7 +144,12 @@ describe('reach', () => {
   it('keeps the real error when nobody else is left', async () => {
     script.route = async ({ exclude }) => {
       if (exclude.length === 0) return { stands: true };
-      throw asThrown({ kind: 'failed', problem: new ReachError('no_ready_instance', 'nobody').toProblem(), received: 'no', attempts: [] });
+      throw asThrown({
+        kind: 'failed',
+        problem: new ReachError('no_ready_instance', 'nobody').toProblem(),
+        received: 'no',
+        attempts: [],
+      });
     };
     script.invoke = async (input) => {
       throw asThrown(failing(input, 'agent_error'));
@@ -163,7 +192,8 @@ describe('reach', () => {
   it('waits for the result of an agent that accepted, and ignores one of another run or attempt', async () => {
     script.invoke = async (input) => ({ kind: 'accepted', instance: 'i-1', attempts: [attempt(input)] });
     const handle = await start(reachInput());
-    const late = (run_id: string, n: number, text: string) => handle.signal(resultSignal, { run_id, attempt: n, result: { output: { text } } });
+    const late = (run_id: string, n: number, text: string) =>
+      handle.signal(resultSignal, { run_id, attempt: n, result: { output: { text } } });
     await late('another-run', 1, 'wrong run');
     await late(handle.firstExecutionRunId, 2, 'wrong attempt');
     await late(handle.firstExecutionRunId, 1, 'first');
@@ -174,7 +204,10 @@ describe('reach', () => {
   it('expires when an accepted result never comes, with the deadline as code', async () => {
     script.invoke = async (input) => ({ kind: 'accepted', instance: 'i-1', attempts: [attempt(input)] });
     const failure = await failureOf(reachInput({ envelope: { timeout_ms: 300 } }));
-    expect(failure).toMatchObject({ status: 'expired', problem: { code: 'deadline_exceeded', last_error: { code: 'agent_timeout' } } });
+    expect(failure).toMatchObject({
+      status: 'expired',
+      problem: { code: 'deadline_exceeded', last_error: { code: 'agent_timeout' } },
+    });
   });
 
   it('ends cancelled when it is cancelled', async () => {
@@ -189,7 +222,11 @@ describe('reach', () => {
   it('answers the accepted update with the facts of acceptance', async () => {
     script.invoke = async (input) => ({ kind: 'accepted', instance: 'i-1', attempts: [attempt(input)] });
     const handle = await start(reachInput());
-    await expect(handle.executeUpdate(acceptedUpdate)).resolves.toMatchObject({ fingerprint: 'f', agent_name: 'echo_agent', request_id: 'd-echo_agent' });
+    await expect(handle.executeUpdate(acceptedUpdate)).resolves.toMatchObject({
+      fingerprint: 'f',
+      agent_name: 'echo_agent',
+      request_id: 'd-echo_agent',
+    });
     await handle.cancel();
   });
 
@@ -197,6 +234,8 @@ describe('reach', () => {
     const waiting = { ...routedTo('echo_agent'), ready: false };
     script.route = async () => ({ stands: false, routed: waiting });
     script.awaitReady = async () => routedTo('echo_agent');
-    await expect(run(reachInput({ envelope: { mode: 'async' }, routed: waiting }))).resolves.toMatchObject({ status: 'completed' });
+    await expect(run(reachInput({ envelope: { mode: 'async' }, routed: waiting }))).resolves.toMatchObject({
+      status: 'completed',
+    });
   });
 });

@@ -11,7 +11,6 @@ import { sendProblem } from '../problems';
 import type { ReachLister } from '../reach-list';
 import type { ReachReader } from '../reach-reader';
 import type { ReachService } from '../reach-service';
-import type { LateResults } from '../late-results';
 import type { TraceReader } from '../trace-reader';
 import { traceIdOf } from '../trace-context';
 
@@ -20,12 +19,11 @@ export interface ReachRouteDependencies {
   service: ReachService;
   reader: ReachReader;
   lister: ReachLister;
-  lateResults: LateResults;
   traces: TraceReader;
   events: EventFeed;
 }
 
-/** `/v1/reaches`: send, read, list, cancel, trace, and the agent's late result. */
+/** `/v1/reaches`: send, read, list, trace, follow, cancel. */
 export function reachRoutes(deps: ReachRouteDependencies): Router {
   const router = Router();
 
@@ -84,17 +82,6 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
       if (first.value) session.push(first.value.data, first.value.event, first.value.id);
       for await (const { data, event, id } of feed) session.push(data, event, id);
       response.end();
-    }),
-  );
-
-  router.post(
-    '/:id/result',
-    handle(async (request, response) => {
-      const id = param(request, 'id');
-      const body = jsonBody(request);
-      assertSize(request, body, '');
-      await deps.lateResults.deliver(id, header(request, 'x-reach-token'), body);
-      response.status(202).json({ reach_id: id, accepted: true });
     }),
   );
 
