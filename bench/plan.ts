@@ -21,12 +21,12 @@ export interface Plan {
 
 const FULL: Plan = {
   quick: false,
-  rounds: 3,
-  warmUpRequests: 200,
+  rounds: 2,
+  warmUpRequests: 100,
   latencyRequests: 300,
-  throughputRequests: 400,
+  throughputRequests: 300,
   concurrency: 20,
-  pacedRequests: 100,
+  pacedRequests: 60,
   thinkMs: { from: 60, to: 160 },
   idleMs: 10_000,
   seed: 20_240_601,
@@ -36,14 +36,14 @@ const QUICK: Plan = {
   ...FULL,
   quick: true,
   rounds: 1,
-  warmUpRequests: 100,
-  latencyRequests: 100,
-  throughputRequests: 200,
-  pacedRequests: 30,
+  warmUpRequests: 40,
+  latencyRequests: 60,
+  throughputRequests: 100,
+  pacedRequests: 20,
   idleMs: 3_000,
 };
 
-/** The plan of a full run (under four minutes), or of a short one that shows that all works (under a minute). */
+/** The plan of a full run (some four minutes on two cores), or of a short one, which shows that all works. */
 export function planOf({ quick }: { quick: boolean }): Plan {
   return quick ? QUICK : FULL;
 }

@@ -86,13 +86,10 @@ export const configSchema = z.strictObject({
     exploration: section({ rate: share.default(0.1), band: share.default(0.05) }),
   }),
   embeddings: section({
-    url: z
-      .url()
-      .optional()
-      .meta({
-        description:
-          'OpenAI-compatible base URL, such as http://127.0.0.1:8009/v1; without it routing by meaning is lexical.',
-      }),
+    url: z.url().optional().meta({
+      description:
+        'OpenAI-compatible base URL, such as http://127.0.0.1:8009/v1; without it routing by meaning is lexical.',
+    }),
     model: z.string().default('multilingual-e5-small'),
     api_key_env: z.string().optional(),
     timeout: duration.default(1_500),
@@ -111,13 +108,10 @@ export const configSchema = z.strictObject({
   }),
   routes: z.array(routeEntry).max(10_000).default([]),
   security: section({
-    api_key_env: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'Name of the variable that holds the API key; without it every caller on a loopback address is let in.',
-      }),
+    api_key_env: z.string().optional().meta({
+      description:
+        'Name of the variable that holds the API key; without it every caller on a loopback address is let in.',
+    }),
     reach_token_secret_env: z
       .string()
       .optional()

@@ -2,7 +2,8 @@
  * Small translations between Express and the rooms behind it: bodies, headers, and who is asking.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { DEFAULT_WAIT_MS, MAX_WAIT_SEC } from '../protocol/limits';
+import { isOverSize } from '../policy/json-size';
+import { DEFAULT_WAIT_MS, MAX_PAYLOAD_BYTES, MAX_WAIT_SEC } from '../protocol/limits';
 import { parseContentType, type BodyFormat } from '../protocol/media-type';
 import { ReachError } from '../protocol/reach-error';
 import type { Json } from '../protocol/shapes';
@@ -89,5 +90,15 @@ export function queryWaitMs(request: Request): number {
     errors: [
       { pointer: '/wait', message: `must be whole seconds from 0 to ${MAX_WAIT_SEC}`, fix: 'ask again to wait longer' },
     ],
+  });
+}
+
+/** What is carried counts, not the envelope around it. @throws ReachError `payload_too_large` */
+export function assertSize(request: Request, carried: Json, pointer: string): void {
+  const body: unknown = request.body;
+  if (!Buffer.isBuffer(body) || !isOverSize(carried, body.byteLength, MAX_PAYLOAD_BYTES)) return;
+  const message = `must not be over ${MAX_PAYLOAD_BYTES} bytes as compact JSON`;
+  throw new ReachError('payload_too_large', `What is sent ${message}; send less, or a reference to it`, {
+    errors: [{ pointer, message }],
   });
 }

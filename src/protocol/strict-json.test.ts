@@ -157,7 +157,9 @@ describe('parseJsonStrict', () => {
       fc.assert(
         fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
           expect(isExactNumber(JSON.stringify(value))).toBe(true);
-          expect(isExactNumber(value.toPrecision(17))).toBe(true);
+          // As a whole number of 17 digits it would be sent on with other digits, so that form is refused.
+          const digits = value.toPrecision(17);
+          if (/[.e]/.test(digits)) expect(isExactNumber(digits)).toBe(true);
         }),
       );
     });

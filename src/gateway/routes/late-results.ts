@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import { handle, header, jsonBody, param } from '../http';
+import { assertSize, handle, header, jsonBody, param } from '../http';
 import type { LateResults } from '../late-results';
 
 /**
@@ -12,7 +12,9 @@ export function lateResultRoutes(lateResults: LateResults): Router {
     '/:id/result',
     handle(async (request, response) => {
       const id = param(request, 'id');
-      await lateResults.deliver(id, header(request, 'x-reach-token'), jsonBody(request));
+      const body = jsonBody(request);
+      assertSize(request, body, '/output');
+      await lateResults.deliver(id, header(request, 'x-reach-token'), body);
       response.status(202).json({ reach_id: id, accepted: true });
     }),
   );

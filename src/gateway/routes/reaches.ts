@@ -1,11 +1,7 @@
 import { createSession } from 'better-sse';
-import { Router, type Request } from 'express';
-import { isOverSize } from '../../policy/json-size';
-import { MAX_PAYLOAD_BYTES } from '../../protocol/limits';
-import { ReachError } from '../../protocol/reach-error';
-import type { Json } from '../../protocol/shapes';
+import { Router } from 'express';
 import { parseEnvelope } from '../../protocol/validation';
-import { bodyText, handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
+import { assertSize, handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
 import type { EventFeed } from '../event-feed';
 import { sendProblem } from '../problems';
 import type { ReachLister } from '../reach-list';
@@ -95,13 +91,4 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
   );
 
   return router;
-}
-
-/** What is carried counts, not the envelope around it. @throws ReachError `payload_too_large` */
-function assertSize(request: Request, carried: Json, pointer: string): void {
-  if (!isOverSize(carried, bodyText(request).text.byteLength, MAX_PAYLOAD_BYTES)) return;
-  const message = `must not be over ${MAX_PAYLOAD_BYTES} bytes as compact JSON`;
-  throw new ReachError('payload_too_large', `What is sent ${message}; send less, or a reference to it`, {
-    errors: [{ pointer, message }],
-  });
 }
