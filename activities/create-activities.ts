@@ -1,7 +1,8 @@
 import type { ReachActivities } from '../workflows/messages';
 import type { ActivityDependencies } from './dependencies';
-import { invoke, invokeOnce } from './invoke';
+import { invoke } from './invoke';
 import { awaitReady, route } from './route';
+import { routeAndInvoke } from './route-and-invoke';
 import { settle } from './settle';
 
 /** Binds the activities of `reach` to what they work with. The worker registers the result. */
@@ -9,7 +10,7 @@ export function createActivities(deps: ActivityDependencies): ReachActivities {
   return {
     route: (input) => route(deps, input),
     awaitReady: (input) => awaitReady(deps, input),
-    invokeOnce: (input) => invokeOnce(deps, input),
+    routeAndInvoke: (input) => routeAndInvoke(deps, input),
     invoke: (input) => invoke(deps, input),
     settle: (input) => settle(deps, input),
   };

@@ -12,7 +12,7 @@ import { asFailure, invokeFailure } from './failure';
 /** How often a running attempt tells the server that it lives; cancellation comes back with the answer. */
 const HEARTBEAT_INTERVAL_MS = 1_000;
 
-/** The `invokeOnce` activity, run locally: a single attempt whose failure is a value, not an exception. */
+/** A single attempt within a local activity; its failure is a value, not an exception. */
 export async function invokeOnce(deps: ActivityDependencies, input: InvokeInput): Promise<InvokeOutcome> {
   const { info, cancellationSignal } = Context.current();
   const result = await makeAttempt(deps, input, {

@@ -105,6 +105,18 @@ export interface RouteInput {
 /** `stands`: the proposed decision was confirmed; otherwise the new one. */
 export type RouteOutput = { stands: true } | { stands: false; routed: Routed };
 
+export interface FastPathInput extends RouteInput {
+  /** What is left of the whole reach when the activity is scheduled, ms. */
+  share_ms: number;
+  trace_id: string;
+}
+
+/** `routed`: the new decision where the proposed one did not stand. `outcome` is null when that one must be called regularly. */
+export interface FastPathOutput {
+  routed: Routed | null;
+  outcome: InvokeOutcome | null;
+}
+
 export interface InvokeInput {
   tenant: string;
   envelope: Envelope;
@@ -142,8 +154,8 @@ export interface InvokeFailure {
 export interface ReachActivities {
   /** Confirms the gateway's decision or decides anew. @throws ApplicationFailure with the code when nobody fits */
   route(input: RouteInput): Promise<RouteOutput>;
-  /** One attempt; never throws for the agent's failures. */
-  invokeOnce(input: InvokeInput): Promise<InvokeOutcome>;
+  /** The fast path: `route` and one attempt in one. @throws ApplicationFailure with the code when nobody fits */
+  routeAndInvoke(input: FastPathInput): Promise<FastPathOutput>;
   /** Attempts with retries by the activity's RetryPolicy. @throws ApplicationFailure with an {@link InvokeFailure} as detail */
   invoke(input: InvokeInput): Promise<InvokeOutcome>;
   /** Checks a pull agent's answer against its output schema and counts it. */

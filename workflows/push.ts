@@ -1,9 +1,10 @@
 import { ActivityCancellationType, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import { attemptBudgetMs } from '../src/policy/deadline-budget';
+import { mayRunLocally } from '../src/policy/fast-path';
 import { MAX_LOCAL_ATTEMPT_MS } from '../src/protocol/limits';
 import { leftMs } from './clock';
 import { failureOf } from './failures';
-import type { InvokeInput, InvokeOutcome, ReachActivities, ReachInput, Routed } from './messages';
+import type { FastPathOutput, InvokeInput, InvokeOutcome, ReachActivities, ReachInput, Routed } from './messages';
 import { invokeInput, outOfTime, record, retriesLeft, summaryOf, verdict, type Spent } from './spending';
 
 /** Heartbeats carry cancellation and prove that the worker lives; three missed ones mean that it is lost. */
@@ -12,43 +13,46 @@ export const HEARTBEAT_TIMEOUT_MS = 3_000;
 const LOCAL_SLACK_MS = 500;
 
 /** Calls a push agent from the platform's worker until it answers, refuses, or its retries and time are used up. */
-export async function push(input: ReachInput, routed: Routed, spent: Spent): Promise<InvokeOutcome> {
-  const call = invokeInput(input, routed, spent);
-  if (!fastPathFits(input, routed)) return pushRegular(routed, call, spent);
+export function push(input: ReachInput, routed: Routed, spent: Spent): Promise<InvokeOutcome> {
+  return invokeRegularly(routed, invokeInput(input, routed, spent), spent);
+}
 
-  const first = await invokeLocally(call);
+/** What became of a failed first attempt on the fast path: given up, or gone on with as a regular activity. */
+export async function afterFastPath(
+  input: ReachInput,
+  routed: Routed,
+  { first, spent }: { first: InvokeOutcome; spent: Spent },
+): Promise<InvokeOutcome> {
   record(spent, first);
-  if (first.kind !== 'failed') return first;
+  if (first.kind !== 'failed' || first.attempts.length === 0) return first;
   const next = verdict(input, routed, { failure: first, spent, retry: 1 });
   if (!next.retry) return next.because === 'no_time' ? outOfTime(first) : first;
   await sleep(next.delayMs);
   spent.retries += 1;
-  return pushRegular(
-    routed,
-    { ...invokeInput(input, routed, spent), retries: retriesLeft(input, routed, { spent, used: 1 }) },
-    spent,
-  );
+  const retries = retriesLeft(input, routed, { spent, used: 1 });
+  return invokeRegularly(routed, { ...invokeInput(input, routed, spent), retries }, spent);
 }
 
 /**
- * A local activity saves four history events, but leaves no trace of an attempt that its worker did not
+ * A local activity saves five history events, but leaves no trace of an attempt that its worker did not
  * survive, and holds up cancellation: only for idempotent abilities, short attempts and waiting callers.
  */
-function fastPathFits(input: ReachInput, { target }: Routed): boolean {
-  const budgetMs = attemptBudgetMs(leftMs(input.envelope.timeout_ms), target.timeout_ms);
-  const repeatable = target.idempotent === true && input.envelope.delivery_semantics === 'at_least_once';
-  return input.caller_waits && repeatable && budgetMs > 0 && budgetMs <= MAX_LOCAL_ATTEMPT_MS;
+export function fastPathFits(input: ReachInput, { target }: Routed): boolean {
+  return input.caller_waits && mayRunLocally(input.envelope, target, leftMs(input.envelope.timeout_ms));
 }
 
-function invokeLocally(call: InvokeInput): Promise<InvokeOutcome> {
-  const { invokeOnce } = proxyLocalActivities<ReachActivities>({
-    startToCloseTimeout: attemptBudgetMs(call.share_ms, call.timeout_ms) + LOCAL_SLACK_MS,
+/** Confirms the decision and makes the first attempt, both in one local activity. */
+export function takeFastPath({ tenant, envelope, routed, trace_id }: ReachInput): Promise<FastPathOutput> {
+  const { routeAndInvoke } = proxyLocalActivities<ReachActivities>({
+    startToCloseTimeout: MAX_LOCAL_ATTEMPT_MS + LOCAL_SLACK_MS,
     retry: { maximumAttempts: 1 },
   });
-  return invokeOnce(call).catch((caught: unknown) => failureOf(caught));
+  const share_ms = leftMs(envelope.timeout_ms);
+  const failed = (caught: unknown): FastPathOutput => ({ routed: null, outcome: failureOf(caught) });
+  return routeAndInvoke({ tenant, envelope, proposed: routed, exclude: [], share_ms, trace_id }).catch(failed);
 }
 
-async function pushRegular(routed: Routed, call: InvokeInput, spent: Spent): Promise<InvokeOutcome> {
+async function invokeRegularly(routed: Routed, call: InvokeInput, spent: Spent): Promise<InvokeOutcome> {
   if (attemptBudgetMs(call.share_ms, call.timeout_ms) < 1) return outOfTime(null);
   const { invoke } = proxyActivities<ReachActivities>({
     scheduleToCloseTimeout: call.share_ms,

@@ -24,7 +24,7 @@ import {
   type Routed,
 } from './messages';
 import { pull } from './pull';
-import { push } from './push';
+import { afterFastPath, fastPathFits, push, takeFastPath } from './push';
 import { outOfTime, type Spent } from './spending';
 
 /** What a reach remembers while it runs. */
@@ -50,11 +50,9 @@ export async function reach(input: ReachInput): Promise<ReachOutput> {
 
 /** Agent after agent until one has the last word. */
 async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accepted' }>> {
-  const refused = await route(run, []);
-  if (refused) return refused;
   const tried: string[] = [];
+  let outcome = await callFirst(run);
   for (;;) {
-    const outcome = await callAgent(run);
     if (outcome.kind === 'accepted') return waitForResult(run, outcome);
     if (outcome.kind === 'answer' || !mayMoveOn(run, outcome)) return outcome;
     const { agent_name, agent_version } = run.routed.decision.chosen;
@@ -62,7 +60,16 @@ async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accept
     // The failure of the agent that was called says more than "nobody else is left".
     if (await route(run, tried)) return outcome;
     run.spent.retries += 1;
+    outcome = await callAgent(run);
   }
+}
+
+/** Routes and calls the first agent, on the fast path in one step. */
+async function callFirst(run: Run): Promise<InvokeOutcome> {
+  if (!fastPathFits(run.input, run.routed)) return (await route(run, [])) ?? callAgent(run);
+  const { routed, outcome } = await takeFastPath(run.input);
+  if (routed) adopt(run, routed);
+  return outcome ? afterFastPath(run.input, run.routed, { first: outcome, spent: run.spent }) : callAgent(run);
 }
 
 /** Confirms the gateway's decision, or decides anew when agents were tried in vain. Returns why nobody fits, else null. */
@@ -114,7 +121,8 @@ function mayMoveOn({ input, routed, spent }: Run, failure: InvokeFailure): boole
   const { envelope } = input;
   const terms = { semantics: envelope.delivery_semantics, idempotent: routed.target.idempotent };
   const budgetLeft = spent.retries < envelope.max_total_retries && leftMs(envelope.timeout_ms) > 1;
-  return isTransient(failure.problem.code) && mayRepeat(failure.received, terms) && budgetLeft;
+  const called = spent.attempts.length > 0;
+  return called && isTransient(failure.problem.code) && mayRepeat(failure.received, terms) && budgetLeft;
 }
 
 /** The agent accepted; its result arrives as a signal that names this run and this attempt, or the time ends. */

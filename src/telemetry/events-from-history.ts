@@ -3,7 +3,7 @@
  * lifecycle events that it stands for out.
  */
 import type { AttemptRecord } from '../protocol/shapes';
-import { decodeFirst, eventTime, localActivity, type HistoryEvent } from './history';
+import { decodeFirst, eventTime, localActivity, type HistoryEvent, type RoutedFacts } from './history';
 
 /** One lifecycle event. `seq` is the id of the history event behind it; `id` (opaque) also tells siblings apart. */
 export interface ReachEvent {
@@ -50,17 +50,15 @@ function drafts(event: HistoryEvent): Draft[] {
   return [...started(event), ...fromLocal(event), ...fromActivity(event), ...acknowledged(event), ...ended(event)];
 }
 
-interface Routed {
-  decision: { decision_id: string; route_reason: string; chosen: { agent_name: string; agent_version: string } };
-}
-
 function started(event: HistoryEvent): Draft[] {
-  const input = decodeFirst<{ routed: Routed; trace_id: string }>(event.workflowExecutionStartedEventAttributes?.input);
+  const input = decodeFirst<{ routed: RoutedFacts; trace_id: string }>(
+    event.workflowExecutionStartedEventAttributes?.input,
+  );
   if (!input) return [];
   return [{ event: 'accepted', data: { trace_id: input.trace_id } }, routed(input.routed)];
 }
 
-function routed({ decision }: Routed): Draft {
+function routed({ decision }: RoutedFacts): Draft {
   const { decision_id, route_reason, chosen } = decision;
   return {
     event: 'routed',
@@ -71,8 +69,8 @@ function routed({ decision }: Routed): Draft {
 /** A new decision, and the failed attempts of the fast path and of pull agents. */
 function fromLocal(event: HistoryEvent): Draft[] {
   const local = localActivity(event);
-  if (local?.type === 'route') return local.result?.routed ? [routed(local.result.routed)] : [];
-  return failures(local?.result?.attempts);
+  const anew = local?.result?.routed ? [routed(local.result.routed)] : [];
+  return [...anew, ...failures(local?.result?.attempts ?? local?.result?.outcome?.attempts)];
 }
 
 function fromActivity(event: HistoryEvent): Draft[] {

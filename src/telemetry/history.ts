@@ -20,6 +20,11 @@ interface Timestamp {
   nanos: number;
 }
 
+/** What is read of a decision. */
+export interface RoutedFacts {
+  decision: { decision_id: string; route_reason: string; chosen: { agent_name: string; agent_version: string } };
+}
+
 /** A local activity as its marker tells it. Times are milliseconds since the epoch. */
 export interface LocalRun {
   type: string;
@@ -31,13 +36,9 @@ export interface LocalRun {
     | {
         stands?: boolean;
         attempts?: AttemptRecord[];
-        routed?: {
-          decision: {
-            decision_id: string;
-            route_reason: string;
-            chosen: { agent_name: string; agent_version: string };
-          };
-        };
+        routed?: RoutedFacts | null;
+        /** Of the fast path. */
+        outcome?: { attempts: AttemptRecord[] } | null;
       }
     | undefined;
 }

@@ -72,34 +72,36 @@ function endOf(event: Event) {
 }
 
 /**
- * `route` is a hop of its own; the fast path's `invokeOnce` reports its attempt. So does a pull agent's `settle`, whose
- * attempt the workflow could only time with its queue: the activity before it tells when it ran.
+ * `route` is a hop of its own; the fast path's `routeAndInvoke` is two. A pull agent's `settle` reports its attempt, which
+ * the workflow could only time with its queue: the activity before it tells when it ran.
  */
 function localHops(
   local: LocalRun,
   { workflowTimeMs, pulled }: { workflowTimeMs: number; pulled: Span | null },
 ): TraceHop[] {
-  const attempts = (local.result?.attempts ?? []).map(invokeHop);
-  if (local.type === 'invokeOnce') return attempts;
-  if (local.type === 'settle') {
-    return attempts.map((hop) =>
-      pulled ? { ...hop, started_at: iso(pulled.from), duration_ms: between(pulled.from, pulled.to) } : hop,
-    );
+  const attempts = local.result?.attempts ?? local.result?.outcome?.attempts ?? [];
+  const hops = attempts.map(invokeHop);
+  if (local.type === 'route') return [routeHop(local, local.endMs - workflowTimeMs)];
+  if (local.type === 'routeAndInvoke') {
+    const [first] = attempts;
+    const routedMs = first ? Date.parse(first.started_at) - local.startMs : local.endMs - workflowTimeMs;
+    return [routeHop(local, routedMs), ...hops];
   }
-  if (local.type !== 'route') return [];
-  const anew =
-    local.result?.stands === false
-      ? `decided anew: ${local.result.routed?.decision.route_reason ?? ''}`
-      : 'the decision at acceptance stands';
-  return [
-    {
-      name: 'route',
-      started_at: new Date(local.startMs).toISOString(),
-      duration_ms: Math.max(0, Math.round(local.endMs - workflowTimeMs)),
-      outcome: local.failure === undefined ? 'ok' : 'failed',
-      reason: local.failure ?? anew,
-    },
-  ];
+  if (local.type !== 'settle' || pulled === null) return hops;
+  const times = { started_at: iso(pulled.from), duration_ms: between(pulled.from, pulled.to) };
+  return hops.map((hop) => ({ ...hop, ...times }));
+}
+
+function routeHop(local: LocalRun, durationMs: number): TraceHop {
+  const { routed } = local.result ?? {};
+  const reason = routed ? `decided anew: ${routed.decision.route_reason}` : 'the decision at acceptance stands';
+  return {
+    name: 'route',
+    started_at: new Date(local.startMs).toISOString(),
+    duration_ms: Math.max(0, Math.round(durationMs)),
+    outcome: local.failure === undefined ? 'ok' : 'failed',
+    reason: local.failure ?? reason,
+  };
 }
 
 /** A regular activity: its wait for a worker, then the attempts that it reports. */

@@ -56,6 +56,14 @@ function failing(input: InvokeInput, code: ErrorCode): InvokeOutcome {
   return { kind: 'failed', problem, received: 'yes', attempts: [attempt(input, { code, message: problem.detail })] };
 }
 
+/** The fast path: the proposed decision stands, and `attempt` is what becomes of it. */
+const fast =
+  (attemptIt: (input: InvokeInput) => Promise<InvokeOutcome>): ReachActivities['routeAndInvoke'] =>
+  async ({ proposed }) => {
+    const { agent_name, agent_version } = proposed!.decision.chosen;
+    return { routed: null, outcome: await attemptIt({ agent_name, agent_version, attempts_before: 0 } as InvokeInput) };
+  };
+
 const throwing =
   (code: ErrorCode) =>
   async (input: InvokeInput): Promise<never> => {
@@ -79,10 +87,13 @@ const nobodyElse: ReachActivities['route'] = async ({ exclude }) => {
 };
 
 export const SCENARIOS: Record<string, Scenario> = {
-  'fast-path': { input: reachInput({ callerWaits: true, routed: idempotent }), activities: { invokeOnce: answer } },
+  'fast-path': {
+    input: reachInput({ callerWaits: true, routed: idempotent }),
+    activities: { routeAndInvoke: fast(answer) },
+  },
   'fast-path-retried': {
     input: reachInput({ callerWaits: true, routed: idempotent }),
-    activities: { invokeOnce: async (input) => failing(input, 'agent_unavailable'), invoke: answer },
+    activities: { routeAndInvoke: fast(async (input) => failing(input, 'agent_unavailable')), invoke: answer },
   },
   regular: { input: reachInput(), activities: { invoke: answer } },
   rejected: { input: reachInput(), activities: { invoke: throwing('agent_rejected') } },

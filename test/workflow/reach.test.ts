@@ -7,6 +7,7 @@ import type { AttemptRecord } from '../../src/protocol/shapes';
 import {
   acceptedUpdate,
   resultSignal,
+  type FastPathInput,
   type InvokeInput,
   type InvokeOutcome,
   type ReachActivities,
@@ -30,6 +31,9 @@ const attempt = (input: InvokeInput, more: Partial<AttemptRecord> = {}): Attempt
   received: 'yes',
   ...more,
 });
+/** The call that the fast path makes of its input. */
+const firstCall = ({ proposed }: FastPathInput): InvokeInput =>
+  ({ ...proposed!.decision.chosen, attempts_before: 0 }) as unknown as InvokeInput;
 const answer = (input: InvokeInput): InvokeOutcome => ({
   kind: 'answer',
   output: { answer: input.agent_name },
@@ -53,7 +57,8 @@ beforeAll(async () => {
       if (!script.awaitReady) throw new Error('not scripted');
       return script.awaitReady(input);
     },
-    invokeOnce: async (input) => script.invokeOnce?.(input) ?? answer(input),
+    routeAndInvoke: async (input) =>
+      script.routeAndInvoke?.(input) ?? { routed: null, outcome: answer(firstCall(input)) },
     invoke: async (input) => script.invoke?.(input) ?? answer(input),
     settle: async ({ outcome }) => outcome,
   };
@@ -88,11 +93,11 @@ describe('reach', () => {
     });
   });
 
-  it('takes the local path, seven events, for an idempotent ability with a waiting caller', async () => {
+  it('takes the local path, six events, for an idempotent ability with a waiting caller', async () => {
     const handle = await start(reachInput({ callerWaits: true, routed: routedTo('echo_agent', { idempotent: true }) }));
     await handle.result();
     const { events } = await handle.fetchHistory();
-    expect(events).toHaveLength(7);
+    expect(events).toHaveLength(6);
   });
 
   it.each([
@@ -100,18 +105,41 @@ describe('reach', () => {
     ['longer than 5 s', { idempotent: true, timeout_ms: 6_000 }, { timeout_ms: 60_000 }],
     ['at_most_once', { idempotent: true, timeout_ms: 1_000 }, { delivery_semantics: 'at_most_once' as const }],
   ])('takes the regular path for an attempt that is %s', async (_name, target, envelope) => {
-    script.invokeOnce = () => Promise.reject(new Error('must not be called'));
+    script.routeAndInvoke = () => Promise.reject(new Error('must not be called'));
     await expect(
       run(reachInput({ callerWaits: true, envelope, routed: routedTo('echo_agent', target) })),
     ).resolves.toMatchObject({ status: 'completed' });
   });
 
   it('retries a failed local attempt on the regular path and numbers its attempts on', async () => {
-    script.invokeOnce = async (input) => failing(input, 'agent_unavailable', 'no');
+    script.routeAndInvoke = async (input) => ({
+      routed: null,
+      outcome: failing(firstCall(input), 'agent_unavailable', 'no'),
+    });
     const output = await run(
       reachInput({ callerWaits: true, routed: routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 }) }),
     );
     expect(output.attempts.map(({ n }) => n)).toEqual([1, 2]);
+  });
+
+  it('calls a newly chosen agent regularly when it does not fit the fast path', async () => {
+    script.routeAndInvoke = async () => ({ routed: routedTo('slow_agent'), outcome: null });
+    const output = await run(
+      reachInput({ callerWaits: true, routed: routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 }) }),
+    );
+    expect(output).toMatchObject({ agent_name: 'slow_agent', attempts: [{ n: 1 }] });
+  });
+
+  it('ends at once when nobody fits any more on the fast path', async () => {
+    let routings = 0;
+    script.route = async () => ((routings += 1), { stands: true });
+    const problem = new ReachError('no_ready_instance', 'nobody').toProblem();
+    script.routeAndInvoke = () => Promise.reject(asThrown({ kind: 'failed', problem, received: 'no', attempts: [] }));
+    const failure = await failureOf(
+      reachInput({ callerWaits: true, routed: routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 }) }),
+    );
+    expect(failure.problem.code).toBe('no_ready_instance');
+    expect(routings).toBe(0);
   });
 
   it('dead-letters a deterministic failure at once, with its code and attempts', async () => {
