@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 import { ReachError } from './reach-error';
 
@@ -15,13 +16,14 @@ const AUDIENCE = 'agent-reach/reach';
  * algorithm is fixed, so no header of a token can choose another.
  */
 export class ReachTokens {
-  readonly #secret: Uint8Array;
+  /** As a key object it is imported once; raw bytes would be imported anew for each token. */
+  readonly #secret: KeyObject;
 
   /** @param secret at least 32 bytes */
   constructor(secret: Uint8Array) {
     if (secret.byteLength < 32)
       throw new RangeError(`The reach token secret must have at least 32 bytes, got ${secret.byteLength}`);
-    this.#secret = secret;
+    this.#secret = createSecretKey(secret);
   }
 
   /** A token for one attempt; `lifetimeMs` is what is left of the reach, and a minute for clock differences. */
