@@ -42,7 +42,8 @@ export async function invoke(deps: ActivityDependencies, input: InvokeInput): Pr
   assertRepeatable(input, earlier);
   const heartbeat = setInterval(() => context.heartbeat({ attempts: earlier }), HEARTBEAT_INTERVAL_MS);
   try {
-    context.heartbeat({ attempts: earlier });
+    // A first attempt has nothing to tell yet, and a heartbeat is a write on the server.
+    if (earlier.length > 0) context.heartbeat({ attempts: earlier });
     const result = await makeAttempt(deps, input, {
       reachId: info.workflowExecution?.workflowId ?? '',
       runId: info.workflowExecution?.runId ?? '',
