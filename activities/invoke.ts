@@ -4,10 +4,11 @@ import { attemptBudgetMs, remainingMs } from '../src/policy/deadline-budget';
 import { mayRepeat, nextAttempt } from '../src/policy/retry';
 import { ReachError } from '../src/protocol/reach-error';
 import type { AttemptRecord } from '../src/protocol/shapes';
-import type { InvokeInput, InvokeOutcome } from '../workflows/messages';
+import type { InvokeInput, InvokeOutcome, Stale } from '../workflows/messages';
 import { makeAttempt, type AttemptResult } from './attempt';
 import type { ActivityDependencies } from './dependencies';
 import { asFailure, invokeFailure } from './failure';
+import { routeRequest } from './route';
 
 /** How often a running attempt tells the server that it lives; cancellation comes back with the answer. */
 const HEARTBEAT_INTERVAL_MS = 1_000;
@@ -30,9 +31,10 @@ export async function invokeOnce(deps: ActivityDependencies, input: InvokeInput)
  * The `invoke` activity: one attempt per execution, repeated by the server through the RetryPolicy. The list of
  * attempts travels in the heartbeat, since the server keeps only the last execution in the history.
  */
-export async function invoke(deps: ActivityDependencies, input: InvokeInput): Promise<InvokeOutcome> {
+export async function invoke(deps: ActivityDependencies, input: InvokeInput): Promise<InvokeOutcome | Stale> {
   const context = Context.current();
   const { info } = context;
+  if (info.attempt === 1 && isStale(deps, input)) return { kind: 'stale' };
   const share = remainingShareMs(input.share_ms);
   const earlier = earlierAttempts(
     input,
@@ -59,6 +61,16 @@ export async function invoke(deps: ActivityDependencies, input: InvokeInput): Pr
   } finally {
     clearInterval(heartbeat);
   }
+}
+
+/** Whether the decision was made elsewhere, a moment ago, and no longer stands on this worker's view of the registry. */
+function isStale(deps: ActivityDependencies, input: InvokeInput): boolean {
+  if (!input.confirm) return false;
+  const { agent_name, agent_version, ability, envelope } = input;
+  return !deps.router.stillGood(
+    { chosen: { agent_name, agent_version, ability } },
+    routeRequest({ envelope, exclude: [] }),
+  );
 }
 
 /**

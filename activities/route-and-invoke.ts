@@ -34,6 +34,7 @@ function attemptInput(
     retries: 0,
     idempotent: target.idempotent,
     attempts_before: 0,
+    confirm: false,
     trace_id,
   };
 }

@@ -44,7 +44,8 @@ async function decide(
   }
 }
 
-function routeRequest({ envelope, exclude }: RouteInput): RouteRequest {
+/** The part of a reach that routing reads. */
+export function routeRequest({ envelope, exclude }: Pick<RouteInput, 'envelope' | 'exclude'>): RouteRequest {
   return {
     ability: envelope.ability,
     target_agent: envelope.target_agent,

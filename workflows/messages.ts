@@ -132,6 +132,8 @@ export interface InvokeInput {
   idempotent: boolean | null;
   /** Attempts already made at any agent; numbering goes on from here. */
   attempts_before: number;
+  /** The decision is the gateway's: see that it still stands before the first attempt. */
+  confirm: boolean;
   trace_id: string;
 }
 
@@ -140,6 +142,11 @@ export type InvokeOutcome =
   | { kind: 'answer'; output: JsonObject; instance: string | null; attempts: AttemptRecord[] }
   | { kind: 'accepted'; instance: string | null; attempts: AttemptRecord[] }
   | InvokeFailure;
+
+/** The decision that was to be confirmed no longer stands; nobody was called. */
+export interface Stale {
+  kind: 'stale';
+}
 
 export interface InvokeFailure {
   kind: 'failed';
@@ -157,7 +164,7 @@ export interface ReachActivities {
   /** The fast path: `route` and one attempt in one. @throws ApplicationFailure with the code when nobody fits */
   routeAndInvoke(input: FastPathInput): Promise<FastPathOutput>;
   /** Attempts with retries by the activity's RetryPolicy. @throws ApplicationFailure with an {@link InvokeFailure} as detail */
-  invoke(input: InvokeInput): Promise<InvokeOutcome>;
+  invoke(input: InvokeInput): Promise<InvokeOutcome | Stale>;
   /** Checks a pull agent's answer against its output schema and counts it. */
   settle(input: SettleInput): Promise<InvokeOutcome>;
   /** Completes when an agent is ready for an async reach. */

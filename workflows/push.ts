@@ -3,8 +3,16 @@ import { attemptBudgetMs } from '../src/policy/deadline-budget';
 import { mayRunLocally } from '../src/policy/fast-path';
 import { MAX_LOCAL_ATTEMPT_MS } from '../src/protocol/limits';
 import { leftMs } from './clock';
-import { failureOf } from './failures';
-import type { FastPathOutput, InvokeInput, InvokeOutcome, ReachActivities, ReachInput, Routed } from './messages';
+import { failed, failureOf } from './failures';
+import type {
+  FastPathOutput,
+  InvokeInput,
+  InvokeOutcome,
+  ReachActivities,
+  ReachInput,
+  Routed,
+  Stale,
+} from './messages';
 import { invokeInput, outOfTime, record, retriesLeft, summaryOf, verdict, type Spent } from './spending';
 
 /** Heartbeats carry cancellation and prove that the worker lives; three missed ones mean that it is lost. */
@@ -13,8 +21,22 @@ export const HEARTBEAT_TIMEOUT_MS = 3_000;
 const LOCAL_SLACK_MS = 500;
 
 /** Calls a push agent from the platform's worker until it answers, refuses, or its retries and time are used up. */
-export function push(input: ReachInput, routed: Routed, spent: Spent): Promise<InvokeOutcome> {
-  return invokeRegularly(routed, invokeInput(input, routed, spent), spent);
+export async function push(input: ReachInput, routed: Routed, spent: Spent): Promise<InvokeOutcome> {
+  return settled(await invokeRegularly(routed, invokeInput(input, routed, spent), spent));
+}
+
+/**
+ * The first call of a reach: the activity confirms the gateway's decision before it calls, which saves a local activity.
+ * Null when the decision no longer stands: nobody was called.
+ */
+export async function confirmAndPush(input: ReachInput, routed: Routed, spent: Spent): Promise<InvokeOutcome | null> {
+  const outcome = await invokeRegularly(routed, { ...invokeInput(input, routed, spent), confirm: true }, spent);
+  return outcome.kind === 'stale' ? null : outcome;
+}
+
+/** Only a decision that was to be confirmed can be stale. */
+function settled(outcome: InvokeOutcome | Stale): InvokeOutcome {
+  return outcome.kind === 'stale' ? failed('internal', 'A confirmed decision was called stale') : outcome;
 }
 
 /** What became of a failed first attempt on the fast path: given up, or gone on with as a regular activity. */
@@ -30,7 +52,7 @@ export async function afterFastPath(
   await sleep(next.delayMs);
   spent.retries += 1;
   const retries = retriesLeft(input, routed, { spent, used: 1 });
-  return invokeRegularly(routed, { ...invokeInput(input, routed, spent), retries }, spent);
+  return settled(await invokeRegularly(routed, { ...invokeInput(input, routed, spent), retries }, spent));
 }
 
 /**
@@ -48,11 +70,11 @@ export function takeFastPath({ tenant, envelope, routed, trace_id }: ReachInput)
     retry: { maximumAttempts: 1 },
   });
   const share_ms = leftMs(envelope.timeout_ms);
-  const failed = (caught: unknown): FastPathOutput => ({ routed: null, outcome: failureOf(caught) });
-  return routeAndInvoke({ tenant, envelope, proposed: routed, exclude: [], share_ms, trace_id }).catch(failed);
+  const refused = (caught: unknown): FastPathOutput => ({ routed: null, outcome: failureOf(caught) });
+  return routeAndInvoke({ tenant, envelope, proposed: routed, exclude: [], share_ms, trace_id }).catch(refused);
 }
 
-async function invokeRegularly(routed: Routed, call: InvokeInput, spent: Spent): Promise<InvokeOutcome> {
+async function invokeRegularly(routed: Routed, call: InvokeInput, spent: Spent): Promise<InvokeOutcome | Stale> {
   if (attemptBudgetMs(call.share_ms, call.timeout_ms) < 1) return outOfTime(null);
   const { invoke } = proxyActivities<ReachActivities>({
     scheduleToCloseTimeout: call.share_ms,
@@ -62,6 +84,6 @@ async function invokeRegularly(routed: Routed, call: InvokeInput, spent: Spent):
     summary: summaryOf(routed),
   });
   const outcome = await invoke(call).catch((caught: unknown) => failureOf(caught));
-  record(spent, outcome);
+  if (outcome.kind !== 'stale') record(spent, outcome);
   return outcome;
 }

@@ -24,7 +24,7 @@ import {
   type Routed,
 } from './messages';
 import { pull } from './pull';
-import { afterFastPath, fastPathFits, push, takeFastPath } from './push';
+import { afterFastPath, confirmAndPush, fastPathFits, push, takeFastPath } from './push';
 import { outOfTime, type Spent } from './spending';
 
 /** What a reach remembers while it runs. */
@@ -64,12 +64,17 @@ async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accept
   }
 }
 
-/** Routes and calls the first agent, on the fast path in one step. */
+/** Calls the first agent. Where the platform's worker makes the call, it confirms the gateway's decision in the same step. */
 async function callFirst(run: Run): Promise<InvokeOutcome> {
-  if (!fastPathFits(run.input, run.routed)) return (await route(run, [])) ?? callAgent(run);
-  const { routed, outcome } = await takeFastPath(run.input);
-  if (routed) adopt(run, routed);
-  return outcome ? afterFastPath(run.input, run.routed, { first: outcome, spent: run.spent }) : callAgent(run);
+  const { input, routed, spent } = run;
+  if (fastPathFits(input, routed)) {
+    const { routed: anew, outcome } = await takeFastPath(input);
+    if (anew) adopt(run, anew);
+    return outcome ? afterFastPath(input, run.routed, { first: outcome, spent }) : callAgent(run);
+  }
+  const confirmed =
+    routed.ready && routed.target.protocol !== 'worker' ? await confirmAndPush(input, routed, spent) : null;
+  return confirmed ?? (await route(run, [])) ?? callAgent(run);
 }
 
 /** Confirms the gateway's decision, or decides anew when agents were tried in vain. Returns why nobody fits, else null. */

@@ -80,6 +80,7 @@ export function invokeInput(input: ReachInput, routed: Routed, spent: Spent): In
     retries: retriesLeft(input, routed, { spent, used: 0 }),
     idempotent: routed.target.idempotent,
     attempts_before: spent.attempts.length,
+    confirm: false,
     trace_id: input.trace_id,
   };
 }

@@ -78,7 +78,10 @@ export class Router {
   }
 
   /** Whether a decision made elsewhere stands: the chosen version is registered, fits the request and is ready. */
-  stillGood(decision: Decision, request: RouteRequest): boolean {
+  stillGood(
+    decision: { chosen: Pick<Decision['chosen'], 'agent_name' | 'agent_version' | 'ability'> },
+    request: RouteRequest,
+  ): boolean {
     const index = this.index();
     const { agent_name, agent_version, ability } = decision.chosen;
     const offer = findOffer(index, { agent_name, agent_version, ability });

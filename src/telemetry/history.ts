@@ -22,7 +22,12 @@ interface Timestamp {
 
 /** What is read of a decision. */
 export interface RoutedFacts {
-  decision: { decision_id: string; route_reason: string; chosen: { agent_name: string; agent_version: string } };
+  decision: {
+    at: string;
+    decision_id: string;
+    route_reason: string;
+    chosen: { agent_name: string; agent_version: string };
+  };
 }
 
 /** A local activity as its marker tells it. Times are milliseconds since the epoch. */

@@ -3,7 +3,14 @@
  * it reads the payloads that our own workflow and activities wrote.
  */
 import type { AttemptRecord, TraceHop } from '../protocol/shapes';
-import { decodeFirst, eventTime, localActivity, type HistoryEvent as Event, type LocalRun } from './history';
+import {
+  decodeFirst,
+  eventTime,
+  localActivity,
+  type HistoryEvent as Event,
+  type LocalRun,
+  type RoutedFacts,
+} from './history';
 
 /** The steps of a reach in the order of their start. Durations are milliseconds. */
 export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
@@ -16,7 +23,7 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
   let previous: Event | undefined;
   for (const event of events) {
     if (event.workflowTaskStartedEventAttributes) {
-      if (hops.length === 0) hops.push(accepted(events[0] ?? event, event));
+      if (hops.length === 0) hops.push(...beginning(events[0] ?? event, event));
       workflowTimeMs = eventTime(event);
     }
     if (event.activityTaskScheduledEventAttributes) scheduled.set(String(event.eventId), event);
@@ -39,14 +46,26 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
   return hops;
 }
 
-function accepted(first: Event, task: Event): TraceHop {
-  return {
-    name: 'accept',
-    started_at: iso(first),
-    duration_ms: between(first, task),
-    outcome: 'ok',
-    reason: 'durable; waited this long for a worker',
-  };
+/** The gateway's decision, made before anything was started, and the wait for a worker. */
+function beginning(first: Event, task: Event): TraceHop[] {
+  const input = decodeFirst<{ routed: RoutedFacts }>(first.workflowExecutionStartedEventAttributes?.input);
+  const decision = input?.routed.decision;
+  const routed: TraceHop[] = decision
+    ? [
+        {
+          name: 'route',
+          started_at: decision.at,
+          duration_ms: 0,
+          outcome: 'ok',
+          reason: `at acceptance: ${decision.route_reason}`,
+        },
+      ]
+    : [];
+  const reason = 'durable; waited this long for a worker';
+  return [
+    ...routed,
+    { name: 'accept', started_at: iso(first), duration_ms: between(first, task), outcome: 'ok', reason },
+  ];
 }
 
 /** From the first to the last of two events. */
@@ -85,7 +104,8 @@ function localHops(
   if (local.type === 'routeAndInvoke') {
     const [first] = attempts;
     const routedMs = first ? Date.parse(first.started_at) - local.startMs : local.endMs - workflowTimeMs;
-    return [routeHop(local, routedMs), ...hops];
+    const again = local.result?.routed || local.failure !== undefined;
+    return again ? [routeHop(local, routedMs), ...hops] : hops;
   }
   if (local.type !== 'settle' || pulled === null) return hops;
   const times = { started_at: iso(pulled.from), duration_ms: between(pulled.from, pulled.to) };

@@ -82,14 +82,17 @@ describe('the trace of recorded histories', () => {
   };
 
   it.each([
-    ['fast-path', ['accept:ok', 'route:ok', 'invoke:ok']],
-    ['fast-path-retried', ['accept:ok', 'route:ok', 'invoke:agent_unavailable', 'queue:ok', 'invoke:ok']],
-    ['regular', ['accept:ok', 'route:ok', 'queue:ok', 'invoke:ok']],
-    ['rejected', ['accept:ok', 'route:ok', 'queue:ok', 'invoke:agent_rejected']],
-    ['next-agent', ['accept:ok', 'route:ok', 'queue:ok', 'invoke:agent_error', 'route:ok', 'queue:ok', 'invoke:ok']],
-    ['late-result', ['accept:ok', 'route:ok', 'queue:ok', 'invoke:ok', 'wait_result:ok']],
-    ['expired', ['accept:ok', 'route:ok', 'queue:ok', 'invoke:ok', 'wait_result:expired']],
-    ['pull-agent-retried', ['accept:ok', 'route:ok', 'queue:ok', 'invoke:agent_error', 'queue:ok', 'invoke:ok']],
+    ['fast-path', ['route:ok', 'accept:ok', 'invoke:ok']],
+    ['fast-path-retried', ['route:ok', 'accept:ok', 'invoke:agent_unavailable', 'queue:ok', 'invoke:ok']],
+    ['regular', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:ok']],
+    ['rejected', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:agent_rejected']],
+    ['next-agent', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:agent_error', 'route:ok', 'queue:ok', 'invoke:ok']],
+    ['late-result', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:ok', 'wait_result:ok']],
+    ['expired', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:ok', 'wait_result:expired']],
+    [
+      'pull-agent-retried',
+      ['route:ok', 'accept:ok', 'route:ok', 'queue:ok', 'invoke:agent_error', 'queue:ok', 'invoke:ok'],
+    ],
   ])('%s', (name, expected) => {
     const hops = hopsOf(name);
     expect(hops.map((hop) => `${hop.name}:${hop.outcome}`)).toEqual(expected);

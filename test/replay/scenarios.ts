@@ -111,7 +111,10 @@ export const SCENARIOS: Record<string, Scenario> = {
   },
   'decided-anew': {
     input: reachInput(),
-    activities: { route: async () => ({ stands: false, routed: routedTo('other_agent') }), invoke: answer },
+    activities: {
+      route: async () => ({ stands: false, routed: routedTo('other_agent') }),
+      invoke: async (input) => (input.confirm ? { kind: 'stale' } : answer(input)),
+    },
   },
   'late-result': {
     input: reachInput(),

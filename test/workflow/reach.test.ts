@@ -195,7 +195,7 @@ describe('reach', () => {
       throw asThrown(failing(input, 'agent_error'));
     };
     await failureOf(reachInput({ envelope: { max_total_retries: 0 } }));
-    expect(routed).toEqual([[]]);
+    expect(routed).toEqual([]);
   });
 
   it.each([
@@ -211,6 +211,7 @@ describe('reach', () => {
 
   it('decides anew when the decision does not stand, and shows the new agent in lists', async () => {
     script.route = async () => ({ stands: false, routed: routedTo('other_agent') });
+    script.invoke = async (input) => (input.confirm ? { kind: 'stale' } : answer(input));
     const handle = await start(reachInput());
     await expect(handle.result()).resolves.toMatchObject({ agent_name: 'other_agent', decision_id: 'd-other_agent' });
     const { memo } = await handle.describe();
