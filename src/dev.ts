@@ -4,7 +4,8 @@
  * Usage: node dev.js [--port N] [--data-dir DIR] [--with-examples] [--config FILE]
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
@@ -51,15 +52,17 @@ function readArguments(): DevOptions {
 async function start(atExit: AtExit): Promise<void> {
   const options = readArguments();
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  lockDataDir(options.dataDir, atExit);
+  await assertPortFree(Number(options.port));
   const engines = await startEngines(options.dataDir, atExit);
   const configFile = writeConfig(options, engines);
   const gateway = runNode(join(__dirname, 'gateway.js'), ['--config', configFile, '--port', options.port], atExit);
   const url = await readyUrl(gateway);
   if (options.examples) await startExamples(url, atExit);
   report(url, engines, configFile);
-  gateway.once('exit', (code) => {
+  gateway.once('exit', (code, signal) => {
     if (code === 0) return;
-    process.stderr.write(`dev: the gateway ended with code ${code}; stopping everything\n`);
+    process.stderr.write(`dev: the gateway was ended by ${signal ?? `exit code ${code}`}; stopping everything\n`);
     process.kill(process.pid, 'SIGTERM');
   });
 }
@@ -69,7 +72,11 @@ async function startEngines(dataDir: string, atExit: AtExit): Promise<RunningEng
   const started: RunningEngine[] = [];
   const keep = (engine: RunningEngine) => {
     started.push(engine);
-    atExit(() => engine.stop());
+    const guard = restartWhenLost(engine);
+    atExit(() => {
+      guard.abort();
+      return engine.stop();
+    });
   };
   keep(await startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES, onProgress }));
   keep(await startEtcd({ dataDir: join(dataDir, 'etcd'), onProgress }));
@@ -80,6 +87,56 @@ async function startEngines(dataDir: string, atExit: AtExit): Promise<RunningEng
       `dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`,
     );
   return started;
+}
+
+/** An engine that dies is started again on its data and ports; everything else recovers by itself. */
+function restartWhenLost(engine: RunningEngine): AbortController {
+  const guard = new AbortController();
+  const watch = () =>
+    void engine.exited.then(async ({ code, signal }) => {
+      if (guard.signal.aborted) return;
+      process.stderr.write(`dev: ${engine.name} was ended by ${signal ?? `exit code ${code}`}; starting it again\n`);
+      try {
+        await engine.restart?.();
+        watch();
+      } catch (error) {
+        process.stderr.write(
+          `dev: ${engine.name} does not start again: ${(error as Error).message}; stopping everything\n`,
+        );
+        process.kill(process.pid, 'SIGTERM');
+      }
+    });
+  watch();
+  return guard;
+}
+
+/** Two platforms on one data folder would write the same databases. */
+function lockDataDir(dataDir: string, atExit: AtExit): void {
+  const file = join(dataDir, 'dev.pid');
+  const owner = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  if (owner > 0 && owner !== process.pid && isRunning(owner)) {
+    throw new Error(`${dataDir} is in use by agent-reach dev, pid ${owner}; stop it, or choose another --data-dir`);
+  }
+  writeFileSync(file, String(process.pid));
+  atExit(async () => rmSync(file, { force: true }));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Said before the engines are started, not a minute later. */
+async function assertPortFree(port: number): Promise<void> {
+  const probe = createServer();
+  await new Promise<void>((done, fail) => {
+    probe.once('error', () => fail(new Error(`port ${port} is in use; choose another one with --port`)));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => done()));
+  });
 }
 
 /** The operator's file, if any, with the addresses of the embedded engines filled in; kept for `agent-reach worker --config`. */

@@ -24,6 +24,7 @@ import { createEmbedder, LexicalMatcher } from './embeddings';
 import { parseEgressAllow, type EgressPolicy } from './policy/egress';
 import { isTokenEnvAllowed } from './policy/token-env';
 import { DEFAULT_TENANT, MAX_PAYLOAD_BYTES } from './protocol/limits';
+import { ReachError } from './protocol/reach-error';
 import { ReachTokens } from './protocol/reach-token';
 import { createEtcd, HealthProber, Registry, RegistryView, sharedSecret, StatsHub } from './registry';
 import { Router, SemanticMatcher, type Matcher } from './routing';
@@ -174,7 +175,8 @@ async function connectTemporal({ temporal }: Config): Promise<NativeConnection> 
   try {
     return await NativeConnection.connect({ address: temporal.address, tls: temporal.tls, ...(apiKey && { apiKey }) });
   } catch (cause) {
-    throw new Error(
+    throw new ReachError(
+      'engine_unavailable',
       `Temporal does not answer at ${temporal.address}; start it or set temporal.address (agent-reach dev brings its own)`,
       { cause },
     );

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
+import { ReachError } from './protocol/reach-error';
 import { inactiveSettings, loadConfig, type Config } from './config';
 
 /** The file read when `--config` is not given. */
@@ -28,7 +29,7 @@ export function readRootArguments(meaning: Record<string, FlagMeaning>): { confi
     if (!section || !key || value === undefined) continue;
     overrides[section] = { ...overrides[section], [key]: /^\d+$/.test(String(value)) ? Number(value) : value };
   }
-  const text = present ? readFileSync(file, 'utf8') : '';
+  const text = present ? readConfigFile(file) : '';
   const config = loadConfig({ text, fileName: file, env: process.env, overrides });
   for (const setting of inactiveSettings({ text, fileName: file })) {
     process.stderr.write(`${file}: ${setting} has no effect in this release\n`);
@@ -39,12 +40,22 @@ export function readRootArguments(meaning: Record<string, FlagMeaning>): { confi
   };
 }
 
+/** @throws ReachError `invalid_request` that names the file */
+function readConfigFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new ReachError('invalid_request', `${file} cannot be read; name an existing file with --config`, { cause });
+  }
+}
+
 /** Registers what must be stopped when the root ends; called in reverse order, also when it ends while it is starting. */
 export type AtExit = (stop: () => Promise<void>) => void;
 
 /**
  * Runs a root until SIGINT or SIGTERM, then stops in order what it has started; a second signal ends it at once.
- * Exit codes: 0 after a signal (128 + its number while it was still starting), 1 when it could not start.
+ * Exit codes: 0 after a signal (128 + its number while it was still starting); when it could not start 3 for an engine
+ * that cannot be reached, 2 for a configuration that is not valid, else 1.
  */
 export function runRoot(name: string, start: (atExit: AtExit) => Promise<void>): void {
   const stops: (() => Promise<void>)[] = [];
@@ -56,7 +67,7 @@ export function runRoot(name: string, start: (atExit: AtExit) => Promise<void>):
   const fail = (error: unknown) => {
     process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
     stopping = true;
-    void stopAll().finally(() => process.exit(1));
+    void stopAll().finally(() => process.exit(exitCode(error)));
   };
   const onSignal = (signal: NodeJS.Signals) => {
     const code = 128 + constants.signals[signal];
@@ -74,6 +85,13 @@ export function runRoot(name: string, start: (atExit: AtExit) => Promise<void>):
     // What was being started fails when it is stopped under way; the signal has the word then.
     (error: unknown) => (stopping ? undefined : fail(error)),
   );
+}
+
+/** 3: an engine cannot be reached; 2: the configuration is not valid; else 1. */
+function exitCode(error: unknown): number {
+  if (!(error instanceof ReachError)) return 1;
+  if (error.code === 'engine_unavailable') return 3;
+  return error.code === 'internal' ? 1 : 2;
 }
 
 /** Set by a parent that holds our standard input open as long as it lives. */

@@ -1,4 +1,4 @@
-import { RetryState, TimeoutType } from '@temporalio/common';
+import { ApplicationFailureCategory, RetryState, TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
 import { isErrorCode, type ErrorCode } from '../src/protocol/error-codes';
 import { ReachError } from '../src/protocol/reach-error';
@@ -72,7 +72,13 @@ export function ranOutOfTime(caught: unknown): boolean {
 /** The failure with which a reach ends: the coded ApplicationFailure that dead letters are made of. */
 export function reachFailure(failure: ReachFailure): ApplicationFailure {
   const { code, detail } = failure.problem;
-  const ended = ApplicationFailure.create({ type: code, message: detail, nonRetryable: true, details: [failure] });
+  const ended = ApplicationFailure.create({
+    type: code,
+    message: detail,
+    nonRetryable: true,
+    details: [failure],
+    category: ApplicationFailureCategory.BENIGN,
+  });
   // Where in our code a reach gave up says nothing about why; in the Web UI it would hide the message.
   ended.stack = '';
   return ended;

@@ -172,6 +172,9 @@ function giveUp(run: Run, failure: InvokeFailure): never {
   upsertSearchAttributes({ ReachStatus: [status] });
   const problem = {
     ...failure.problem,
+    // The work may have been done: sending it again, under whatever key, might do it twice.
+    ...(status === 'outcome_unknown' && { retryable: false }),
+    reach_status: status,
     reach_id: workflowInfo().workflowId,
     agent_name: chosen.agent_name,
     agent_version: chosen.agent_version,

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { processIo } from './io';
+import { handleLostOutput } from './lost-output';
 import { run } from './run';
 
+handleLostOutput(process);
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort(new Error('interrupted')));
 

@@ -29,7 +29,8 @@ Environment:
   AGENT_REACH_API_KEY   sent as a bearer token
   NO_COLOR              no colours
 
-Exit codes: 0 ok, 1 the reach failed, 2 usage, 3 the platform cannot be reached.`;
+Exit codes: 0 ok, 1 the reach failed or its answer could not be written, 2 usage, 3 the platform cannot be reached.
+A reader that leaves early, such as head, changes no exit code.`;
 
 /** The whole command line. `outcome` receives the exit code of the command that ran. */
 export function buildProgram(io: CliIo, outcome: { exitCode: number }): Command {
@@ -37,7 +38,10 @@ export function buildProgram(io: CliIo, outcome: { exitCode: number }): Command 
     .description('AI agents find each other by ability and get work done through each other, reliably.')
     .version(VERSION, '-V, --version')
     .option('--url <url>', 'the gateway (AGENT_REACH_URL)')
-    .option('--api-key <key>', 'who is asking (AGENT_REACH_API_KEY)')
+    .option(
+      '--api-key <key>',
+      'who is asking; `ps` shows it to everybody on this machine, so prefer AGENT_REACH_API_KEY',
+    )
     .option('--config <file>', 'agent-reach.yaml; for client commands it says where the gateway listens')
     .option('--json', 'print JSON on stdout and nothing else')
     .addHelpText('after', EXAMPLES)

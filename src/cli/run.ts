@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { ReachError } from '../protocol/reach-error';
 import { EXIT, exitCodeOf, UsageError } from './exit-codes';
 import type { CliIo } from './io';
+import { jsonText, printable } from './printable';
 import { buildProgram } from './program';
 import { renderError } from './render/error';
 
@@ -23,11 +24,11 @@ function report(caught: unknown, io: CliIo, json: boolean): number {
   if (caught instanceof CommanderError) return caught.exitCode === 0 ? EXIT.ok : EXIT.usage; // commander has printed it
   if (io.signal.aborted) return EXIT.interrupted;
   if (caught instanceof UsageError) {
-    io.err(`${io.errColor.red('usage:')} ${caught.message}\n`);
+    io.err(`${io.errColor.red('usage:')} ${printable(caught.message)}\n`);
     return EXIT.usage;
   }
   const error = caught instanceof ReachError ? caught : new ReachError('internal', String(caught), { cause: caught });
-  if (json) io.out(`${JSON.stringify(error.toProblem(), null, 2)}\n`);
+  if (json) io.out(`${jsonText(error.toProblem())}\n`);
   io.err(renderError(error, io.errColor));
   return exitCodeOf(error);
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { AgentReachClient } from '../sdk/client';
 import { EXIT, UsageError } from './exit-codes';
 import type { CliIo } from './io';
+import { jsonText, printableAnswers } from './printable';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** People do not wait for ten repeats to hear that nobody listens. */
@@ -18,6 +19,7 @@ export interface GlobalOptions {
 
 /** What a command works with. */
 export interface Session {
+  /** Without `json`, what it answers is safe to print; with it, exact. */
   client: AgentReachClient;
   io: CliIo;
   json: boolean;
@@ -42,22 +44,38 @@ export async function withSession(
   work: (session: Session) => Promise<void>,
 ): Promise<number> {
   const options = command.optsWithGlobals<GlobalOptions>();
-  const url =
-    options.url ??
-    io.env.AGENT_REACH_URL ??
-    (options.config === undefined ? DEFAULT_URL : await urlFromConfig(options.config, io));
+  const url = await urlOf(options, io);
   const apiKey = options.apiKey ?? io.env.AGENT_REACH_API_KEY;
   const client = new AgentReachClient({ url, apiKey: apiKey || undefined, maxRetries: MAX_RETRIES });
   const json = options.json === true;
-  const print = (value: unknown, human: () => string) =>
-    io.out(json ? `${JSON.stringify(value, null, 2)}\n` : `${human()}\n`);
-  const session: Session = { client, io, json, url, exitCode: EXIT.ok, print };
+  const print = (value: unknown, human: () => string) => io.out(json ? `${jsonText(value)}\n` : `${human()}\n`);
+  const session: Session = {
+    client: json ? client : printableAnswers(client),
+    io,
+    json,
+    url,
+    exitCode: EXIT.ok,
+    print,
+  };
   try {
     await work(session);
     return session.exitCode;
   } finally {
     await client.close();
   }
+}
+
+/** The gateway's URL, checked. Throws {@link UsageError} that says where a bad one came from. */
+async function urlOf({ url, config }: GlobalOptions, io: CliIo): Promise<string> {
+  if (url !== undefined) return checkUrl(url, '--url');
+  if (io.env.AGENT_REACH_URL) return checkUrl(io.env.AGENT_REACH_URL, 'AGENT_REACH_URL');
+  return config === undefined ? DEFAULT_URL : checkUrl(await urlFromConfig(config, io), config);
+}
+
+function checkUrl(url: string, origin: string): string {
+  const protocol = URL.canParse(url) ? new URL(url).protocol : undefined;
+  if (protocol === 'http:' || protocol === 'https:') return url;
+  throw new UsageError(`${origin} must name the gateway by an http(s) URL such as ${DEFAULT_URL}; it is "${url}"`);
 }
 
 /** Where the gateway of this configuration listens. */

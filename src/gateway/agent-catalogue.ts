@@ -56,7 +56,7 @@ export class AgentCatalogue {
     const closest = closestNames(name, new Set(this.world().agents.map((agent) => agent.name)), 3);
     return new ReachError(
       'agent_not_found',
-      `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest)}`,
+      `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'agents')}`,
       {
         diagnosis: { reason: 'agent_unknown', message: 'No agent was registered under this name', closest },
       },
@@ -90,9 +90,13 @@ export class AgentCatalogue {
       all.map((ability) => ability.name),
       3,
     );
-    throw new ReachError('ability_not_found', `Nobody offers ${JSON.stringify(name.slice(0, 200))}${hint(closest)}`, {
-      diagnosis: { reason: 'name_mismatch', message: 'No ability has exactly this name', closest },
-    });
+    throw new ReachError(
+      'ability_not_found',
+      `Nobody offers ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'abilities')}`,
+      {
+        diagnosis: { reason: 'name_mismatch', message: 'No ability has exactly this name', closest },
+      },
+    );
   }
 
   private world(): World {
@@ -148,9 +152,9 @@ function summarise(stats: AbilityStats[]): AgentBody['stats'] {
   };
 }
 
-function hint(closest: { name: string; why: string }[]): string {
+function hint(closest: { name: string; why: string }[], list: 'agents' | 'abilities'): string {
   const [nearest] = closest;
   return nearest
     ? `; did you mean ${JSON.stringify(nearest.name)} (${nearest.why})?`
-    : '; GET /v1/abilities lists what there is';
+    : `; GET /v1/${list} lists what there is`;
 }

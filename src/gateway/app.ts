@@ -7,6 +7,7 @@ import type { HttpMetrics } from '../telemetry/http-metrics';
 import { authenticate } from './authentication';
 import { errorHandler, sendProblem, unmatched } from './problems';
 import type { LateResults } from './late-results';
+import { loopbackOnly } from './loopback-only';
 import type { Readiness } from './readiness';
 import { requestLog } from './request-log';
 import { agentRoutes, type AgentRouteDependencies } from './routes/agents';
@@ -39,6 +40,7 @@ export function createApp(deps: AppDependencies): Express {
   app.use(operationsRoutes(deps));
   const body = express.raw({ type: () => true, limit: MAX_BODY_BYTES });
   app.use('/v1', helmet(), requestLog(deps.logger));
+  if (deps.apiKey === null) app.use('/v1', loopbackOnly);
   app.post('/v1/reaches/:id/result', body);
   app.use('/v1/reaches', lateResultRoutes(deps.lateResults));
   app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey), body);

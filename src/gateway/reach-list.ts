@@ -18,7 +18,12 @@ const STATUS_QUERY: Record<Exclude<ReachStatus, 'accepted'>, string> = {
   dead_lettered: "ReachStatus = 'dead_lettered'",
 };
 
-const text = z.string().min(1).max(256).optional();
+const text = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[^\p{Cc}]*$/u, 'control characters are not allowed')
+  .optional();
 const querySchema = z.strictObject({
   status: z.enum(Object.keys(STATUS_QUERY) as [keyof typeof STATUS_QUERY, ...(keyof typeof STATUS_QUERY)[]]).optional(),
   ability: text,
@@ -62,15 +67,35 @@ export class ReachLister {
       },
     );
     const token = answer.nextPageToken;
+    const rows = answer.executions.map(rowOf).filter((row) => fits(row, filter));
     return {
-      items: currentRuns(answer.executions.map(rowOf).filter((row) => fits(row, filter))),
+      items: currentRuns(filter.status ? await this.withoutReplaced(rows) : rows),
       ...(token && token.length > 0 && { next_cursor: sealCursor(token) }),
       consistency: 'eventual',
     };
   }
+
+  /** A recovered reach has a newer run with another status: its failed one, which the filter found, is no dead letter any more. */
+  private async withoutReplaced(rows: ReachRow[]): Promise<ReachRow[]> {
+    if (rows.length === 0) return rows;
+    const { client, namespace } = this.options;
+    const ids = [...new Set(rows.map(({ reach_id }) => `'${reach_id.replace(/['\\]/g, '')}'`))];
+    const query = `WorkflowType = '${REACH_WORKFLOW}' AND WorkflowId IN (${ids.join(', ')})`;
+    const request = { namespace, pageSize: MAX_RUNS, nextPageToken: new Uint8Array(), query };
+    const answer = await bounded(client, () => client.workflowService.listWorkflowExecutions(request)).catch(
+      (caught: unknown) => {
+        throw fromTemporal(caught, 'list the reaches');
+      },
+    );
+    const current = new Map(currentRuns(answer.executions.map(rowOf)).map((row) => [row.reach_id, endOf(row)]));
+    return rows.filter((row) => (current.get(row.reach_id) ?? '') <= endOf(row));
+  }
 }
 
 type Filter = z.infer<typeof querySchema>;
+
+/** At most so many runs of the reaches on one page are looked at. */
+const MAX_RUNS = 1_000;
 
 function visibilityQuery({ status, ability, agent, source, since }: Filter): string {
   const terms = [`WorkflowType = '${REACH_WORKFLOW}'`];
@@ -159,12 +184,17 @@ function millis(time: Execution['startTime']): number {
   return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1e6;
 }
 
-/** After a reset the same id has several runs; only the newest on the page is shown. */
+/** After a reset the same id has several runs; the last to end, or the one that runs, is the reach's own. */
 function currentRuns(rows: ReachRow[]): ReachRow[] {
-  const newest = new Map<string, ReachRow>();
+  const current = new Map<string, ReachRow>();
   for (const row of rows) {
-    const known = newest.get(row.reach_id);
-    if (!known || known.accepted_at < row.accepted_at) newest.set(row.reach_id, row);
+    const known = current.get(row.reach_id);
+    if (!known || endOf(known) < endOf(row)) current.set(row.reach_id, row);
   }
-  return [...newest.values()];
+  return [...current.values()];
+}
+
+/** When a run ended, for comparison: one that still runs ends after all others. A reset run keeps the first one's start. */
+function endOf({ ended_at }: ReachRow): string {
+  return ended_at ?? '9999';
 }

@@ -21,6 +21,7 @@ describe('addresses that may be called', () => {
     'http://[64:ff9b::7f00:1]/',
     'http://169.254.169.254/latest/',
     'http://[fd00::1]/',
+    'http://[::169.254.169.254]/',
     'http://[fe80::1]/',
     'http://100.64.0.1/',
     'http://10.0.0.1/',

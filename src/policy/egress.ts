@@ -46,6 +46,9 @@ function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address.kind() === 'ipv4') return address;
   const v6 = address as ipaddr.IPv6;
   if (v6.isIPv4MappedAddress()) return v6.toIPv4Address();
+  const bytes = v6.toByteArray();
+  // ::a.b.c.d, long deprecated, still reaches a.b.c.d on some systems; :: and ::1 are judged as they are.
+  if (bytes.slice(0, 12).every((byte) => byte === 0) && (bytes[12] ?? 0) > 0) return new ipaddr.IPv4(bytes.slice(12));
   if (v6.range() === 'rfc6052') return new ipaddr.IPv4(v6.toByteArray().slice(12));
   return v6;
 }

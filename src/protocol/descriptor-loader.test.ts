@@ -207,6 +207,33 @@ describe('parseDescriptor', () => {
     });
   });
 
+  describe('number of values', () => {
+    it.each([
+      ['a long list', `a: [${Array(120_000).fill('1').join(',')}]`],
+      ['many keys', Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join('\n')],
+      ['empty items', '-\n'.repeat(50_000)],
+      ['empty keys', `{${'? ,'.repeat(50_000)}}`],
+    ])('%s → invalid_descriptor with reason node_limit, soon', (_, text) => {
+      const start = process.cpuUsage();
+      expect(refusal(text)).toMatchObject({
+        code: 'invalid_descriptor',
+        details: { reason: 'node_limit', max_nodes: 20_000 },
+      });
+      expect(process.cpuUsage(start).user / 1_000).toBeLessThan(700);
+    });
+
+    it('text of many dashes, colons and commas is one value', () => {
+      const prose = `${minimal}description: |\n${'  - a: b, c\n'.repeat(150)}`;
+      expect(accepted(prose).description).toContain('- a: b, c');
+    });
+
+    it('19,000 are taken', () => {
+      const list = Array(19_000).fill('1').join(',');
+      const text = `name: a\nversion: 1.0.0\ncapabilities: [{name: x, fallback: [${list}]}]\n`;
+      expect(accepted(text).capabilities[0]!.fallback).toHaveLength(19_000);
+    });
+  });
+
   it.each([
     ['__proto__: {role: admin}', '/__proto__'],
     ['a: {"__proto__": 1}', '/a/__proto__'],
@@ -317,6 +344,35 @@ describe('parseDescriptor', () => {
         code: 'schema_unsafe',
         pointers: ['/capabilities/0/input_schema/properties/a/pattern'],
       });
+    });
+
+    const heavy = (count: number, isSame = false) =>
+      JSON.stringify({
+        name: 'a',
+        version: '1.0.0',
+        capabilities: Array.from({ length: count }, (_, i) => ({
+          name: `ability${i}`,
+          input_schema: {
+            properties: Object.fromEntries(
+              Array.from({ length: 4 }, (_, j) => [
+                `p${j}`,
+                { pattern: `^e{${990 - j}}f{${700 + (isSame ? 0 : i)}}$` },
+              ]),
+            ),
+          },
+        })),
+      });
+
+    it('have patterns of bounded weight, all together; equal schemas count once', () => {
+      expect(accepted(heavy(2), 'json').capabilities).toHaveLength(2);
+      expect(accepted(heavy(60, true), 'json').capabilities).toHaveLength(60);
+      const start = process.cpuUsage();
+      expect(refusal(heavy(60), 'json')).toMatchObject({
+        code: 'schema_unsafe',
+        pointers: ['/capabilities/2/input_schema'],
+        message: expect.stringContaining('use fewer patterns'),
+      });
+      expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_500);
     });
 
     it('warn of keywords that mean nothing', () => {

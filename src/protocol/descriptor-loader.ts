@@ -3,11 +3,12 @@ import { descriptorSchema, type Capability, type Descriptor } from './descriptor
 import { findingsError, validate } from './findings';
 import { faultError } from './json-faults';
 import { isWellFormed } from './json-rules';
-import { compileSchema } from './json-schema';
-import { MAX_DESCRIPTOR_BYTES } from './limits';
+import { compileSchema, type CompiledSchema } from './json-schema';
+import { MAX_DESCRIPTOR_BYTES, MAX_DESCRIPTOR_PATTERN_WEIGHT } from './limits';
 import type { BodyFormat } from './media-type';
 import { skeleton } from './nearest';
 import { ReachError, type FieldError } from './reach-error';
+import { tooHeavy, unsafe } from './schema-guard';
 import type { Json } from './shapes';
 import { assertPlainJson, parseJsonStrict } from './strict-json';
 import { parseYaml } from './yaml-document';
@@ -100,18 +101,25 @@ function checkNames(capabilities: readonly Capability[]): void {
 
 /** Compiles every schema once, here and not on a request's path; findings point into the descriptor. */
 function checkSchemas(capabilities: readonly Capability[]): string[] {
+  const distinct = new Set<CompiledSchema>();
+  let weight = 0;
   return capabilities.flatMap((capability, index) =>
     (['input_schema', 'output_schema'] as const).flatMap((key) => {
       const schema = capability[key];
-      const place = `/capabilities/${index}/${key}`;
-      return schema === undefined ? [] : compileAt(place, schema).map((warning) => `${place}${warning}`);
+      if (schema === undefined) return [];
+      const pointer = `/capabilities/${index}/${key}`;
+      const compiled = compileAt(pointer, schema);
+      if (!distinct.has(compiled)) weight += compiled.patternWeight;
+      distinct.add(compiled);
+      if (weight > MAX_DESCRIPTOR_PATTERN_WEIGHT) throw unsafe({ pointer, ...tooHeavy('descriptor') });
+      return compiled.warnings.map((warning) => `${pointer}${warning}`);
     }),
   );
 }
 
-function compileAt(place: string, schema: Extract<Json, object> | boolean): readonly string[] {
+function compileAt(place: string, schema: Extract<Json, object> | boolean): CompiledSchema {
   try {
-    return compileSchema(schema as Parameters<typeof compileSchema>[0]).warnings;
+    return compileSchema(schema as Parameters<typeof compileSchema>[0]);
   } catch (error) {
     const { code, options } = ReachError.from(error);
     const findings = (options.errors ?? []).map((finding) => ({ ...finding, pointer: `${place}${finding.pointer}` }));

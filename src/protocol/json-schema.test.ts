@@ -178,10 +178,24 @@ describe('untrusted schemas', () => {
     });
 
     it('on many patterns times many keys', () => {
-      const patternProperties = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`^a{0,${i}}b*$`, true]));
+      const patternProperties = Object.fromEntries(
+        Array.from({ length: 200 }, (_, i) => [`^a{0,${i % 10}}b*${i}$`, true]),
+      );
       expect(
         bounded({ patternProperties }, Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, 1]))),
       ).toBe('schema_unsafe');
+    });
+
+    it('on a pattern of many states times many keys', () => {
+      const payload = Object.fromEntries(Array.from({ length: 18_000 }, (_, i) => [`${'a'.repeat(40)}${i}!`, 1]));
+      const start = process.cpuUsage();
+      expect(bounded({ patternProperties: { '^(.*a){20}$': {} } }, payload)).toBe('schema_unsafe');
+      expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_500); // 2,400 ms were it not charged by its states
+    });
+
+    it('nor refuse a plain pattern on thousands of texts', () => {
+      const names = Array.from({ length: 10_000 }, (_, i) => `customer.name-${i}`);
+      expect(bounded({ items: { pattern: '^[\\p{L}\\p{M}\\p{N}_.-]{1,128}$' } }, names)).toBe(0);
     });
 
     it.each([
@@ -213,6 +227,56 @@ describe('untrusted schemas', () => {
           items,
         ),
       ).toBe(0);
+    });
+  });
+
+  describe('patterns weigh', () => {
+    const heavy = (count: number, head = 'e'): JsonObject =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [`p${i}`, { pattern: `^${head}{${990 - i}}f{700}$` }]),
+      );
+
+    it('together at most 10,000 in one schema', () => {
+      expect(codeOf(() => compileSchema({ properties: heavy(5) }))).toBe('ok');
+      expect(() => compileSchema({ properties: heavy(6) })).toThrow(
+        expect.objectContaining({
+          code: 'schema_unsafe',
+          options: expect.objectContaining({
+            errors: [
+              {
+                pointer: '/properties/p5/pattern',
+                message: 'brings the patterns of one schema over their common limit',
+                fix: 'use fewer patterns, and maxLength instead of large repetitions',
+              },
+            ],
+          }),
+        }),
+      );
+      const keys = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`^k{${990 - i}}f{700}$`, true]));
+      expect(codeOf(() => compileSchema({ $defs: { a: { not: { patternProperties: keys } } } }))).toBe('schema_unsafe');
+    });
+
+    it('nothing where they are no patterns', () => {
+      const schema: JsonSchema = {
+        properties: { pattern: { type: 'string' }, patternProperties: { type: 'object' } },
+        examples: [{ pattern: 'x'.repeat(20_000) }],
+      };
+      expect(compileSchema(schema).patternWeight).toBe(0);
+      expect(validatePayload(schema, { pattern: 1, patternProperties: {} })).toHaveLength(1);
+    });
+
+    it('in the cache as well: the least recently used goes first', () => {
+      const schemaOf = (n: number): JsonSchema => ({
+        title: `cached ${n}`,
+        properties: heavy(5, 'xyzuvwabcd'[n % 10]),
+      });
+      const first = compileSchema(schemaOf(0));
+      const second = compileSchema(schemaOf(1));
+      for (let n = 2; n < 35; n++) {
+        compileSchema(schemaOf(n));
+        expect(compileSchema(schemaOf(0))).toBe(first); // used again and again, so kept
+      }
+      expect(compileSchema(schemaOf(1))).not.toBe(second);
     });
   });
 

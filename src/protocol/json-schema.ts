@@ -22,15 +22,21 @@ export interface CompiledSchema {
   check(value: unknown): FieldError[];
   /** Keywords that are ignored, for the person who registers. */
   warnings: readonly string[];
+  /** Weight of all its patterns; what it costs to keep. */
+  patternWeight: number;
 }
 
 const MAX_FINDINGS = 20;
 /** All findings are collected for payloads up to this size; beyond it the first is enough (and cheap). */
 const DETAILED_BYTES = 16_384;
-const MAX_CACHED = 2_000;
+/** Weight of all schemas kept by content: about 50 MB of heap at worst. */
+const MAX_CACHED_WEIGHT = 300_000;
+/** What any compiled schema weighs, however small. */
+const BASE_WEIGHT = 100;
 
 /** By content, least recently used first; by identity, for the hot path. */
-const byContent = new Map<string, CompiledSchema>();
+const byContent = new Map<string, { compiled: CompiledSchema; weight: number }>();
+let cachedWeight = 0;
 const byIdentity = new WeakMap<object, CompiledSchema>();
 
 /**
@@ -40,13 +46,28 @@ const byIdentity = new WeakMap<object, CompiledSchema>();
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const known = typeof schema === 'object' ? byIdentity.get(schema) : undefined;
   if (known !== undefined) return known;
-  const hash = createHash('sha256').update(canonicalJson(schema)).digest('base64');
-  const compiled = byContent.get(hash) ?? compile(schema);
-  byContent.delete(hash);
-  byContent.set(hash, compiled);
-  if (byContent.size > MAX_CACHED) byContent.delete(byContent.keys().next().value!);
+  const canonical = canonicalJson(schema);
+  const hash = createHash('sha256').update(canonical).digest('base64');
+  const compiled = byContent.get(hash)?.compiled ?? compile(schema);
+  keep(hash, compiled, BASE_WEIGHT + canonical.length / 10 + compiled.patternWeight);
   if (typeof schema === 'object') byIdentity.set(schema, compiled);
   return compiled;
+}
+
+/** Puts an entry last and drops the first ones until the rest is light enough. */
+function keep(hash: string, compiled: CompiledSchema, weight: number): void {
+  drop(hash);
+  byContent.set(hash, { compiled, weight });
+  cachedWeight += weight;
+  for (const oldest of byContent.keys()) {
+    if (cachedWeight <= MAX_CACHED_WEIGHT) return;
+    drop(oldest);
+  }
+}
+
+function drop(hash: string): void {
+  cachedWeight -= byContent.get(hash)?.weight ?? 0;
+  byContent.delete(hash);
 }
 
 /** Findings about a payload or an answer under a schema; empty when it fits. @throws as {@link compileSchema}. */
@@ -55,7 +76,7 @@ export function validatePayload(schema: JsonSchema, value: unknown): FieldError[
 }
 
 function compile(schema: JsonSchema): CompiledSchema {
-  const { schema: guarded, warnings } = guardSchema(schema);
+  const { schema: guarded, warnings, patternWeight } = guardSchema(schema);
   const invalid = metaSchemaErrors(schema);
   if (invalid.length > 0) throw invalidSchema(onePerPlace(toFindings(invalid)));
   const quick = compileGuarded(guarded, false);
@@ -63,6 +84,7 @@ function compile(schema: JsonSchema): CompiledSchema {
   let detailed: ValidateFunction | undefined;
   return {
     warnings,
+    patternWeight,
     check(value) {
       const first = runValidator(quick, value);
       if (first.length === 0) return [];

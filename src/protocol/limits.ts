@@ -28,5 +28,11 @@ export const DEFAULT_TENANT = 'default';
 export const MAX_RECORDED_CANDIDATES = 10;
 /** Largest descriptor, YAML or JSON. */
 export const MAX_DESCRIPTOR_BYTES = 262_144;
+/** Values one YAML descriptor may hold; its parser takes some 20 µs for each. */
+export const MAX_YAML_NODES = 20_000;
+/** Weight of all patterns of one schema, as `patternWeight` counts it. */
+export const MAX_SCHEMA_PATTERN_WEIGHT = 10_000;
+/** Weight of all patterns of one descriptor; equal schemas count once. */
+export const MAX_DESCRIPTOR_PATTERN_WEIGHT = 20_000;
 /** Largest JSON Schema of an agent, as compact JSON. */
 export const MAX_SCHEMA_BYTES = 65_536;

@@ -33,6 +33,8 @@ export interface ProblemContext {
   trace_id: string;
   attempts: AttemptRecord[];
   last_error: { code: ErrorCode; message: string };
+  /** How the reach ended, where the code alone does not say: after `outcome_unknown` the work may have been done. */
+  reach_status: 'dead_lettered' | 'expired' | 'outcome_unknown';
   details: Record<string, unknown>;
 }
 
@@ -45,6 +47,7 @@ const CONTEXT_KEYS = Object.keys({
   trace_id: 0,
   attempts: 0,
   last_error: 0,
+  reach_status: 0,
   details: 0,
 } satisfies Record<keyof ProblemContext, 0>) as (keyof ProblemContext)[];
 
@@ -103,7 +106,7 @@ export class ReachError extends Error {
       status,
       code: this.code,
       detail: this.message,
-      retryable: isRetryableByCaller(this.code),
+      retryable: isRetryableByCaller(this.code) && extra?.reach_status !== 'outcome_unknown',
       degraded: errorClass === 'degraded',
       ...extra,
       ...(errors && { errors }),

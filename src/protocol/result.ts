@@ -95,6 +95,7 @@ export const problemSchema = z
     diagnosis: diagnosisSchema.optional(),
     retry_after_ms: milliseconds.optional(),
     attempts: z.array(attemptSchema).optional(),
+    reach_status: z.enum(['dead_lettered', 'expired', 'outcome_unknown']).optional(),
     last_error: z.object({ code: errorCodeSchema, message: z.string() }).optional(),
     details: z.record(z.string(), z.unknown()).optional(),
   })

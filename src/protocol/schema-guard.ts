@@ -5,9 +5,9 @@
 import { closestNames } from './nearest';
 import { escapePointerToken } from './json-pointer';
 import type { PlainObject } from './json-rules';
-import { MAX_SCHEMA_BYTES } from './limits';
+import { MAX_SCHEMA_BYTES, MAX_SCHEMA_PATTERN_WEIGHT } from './limits';
 import { ReachError, type FieldError } from './reach-error';
-import { compilePattern } from './safe-pattern';
+import { compilePattern, patternWeight } from './safe-pattern';
 import type { Json, JsonObject } from './shapes';
 
 /** A schema as an agent declares it. */
@@ -93,11 +93,14 @@ export interface GuardedSchema {
   schema: JsonSchema;
   /** Keywords that mean nothing, by pointer. */
   warnings: string[];
+  /** Weight of all its patterns. */
+  patternWeight: number;
 }
 
 /**
  * Copies a schema (the caller's is never touched) with only what is evaluated.
- * @throws ReachError `schema_unsafe`: too large, too many subschemas, a pattern that cannot be run safely.
+ * @throws ReachError `schema_unsafe`: too large, too many subschemas, a pattern that cannot be run safely,
+ * or patterns that are too heavy together.
  */
 export function guardSchema(schema: JsonSchema): GuardedSchema {
   const bytes = Buffer.byteLength(JSON.stringify(schema));
@@ -107,13 +110,15 @@ export function guardSchema(schema: JsonSchema): GuardedSchema {
       message: `is ${bytes} bytes, more than ${MAX_SCHEMA_BYTES}`,
       fix: 'make the schema smaller',
     });
-  const guard: Guard = { warnings: [], subschemas: 0 };
-  return { schema: copySchema(schema, '', guard) as JsonSchema, warnings: guard.warnings };
+  const guard: Guard = { warnings: [], subschemas: 0, patternWeight: 0 };
+  const copy = copySchema(schema, '', guard) as JsonSchema;
+  return { schema: copy, warnings: guard.warnings, patternWeight: guard.patternWeight };
 }
 
 interface Guard {
   warnings: string[];
   subschemas: number;
+  patternWeight: number;
 }
 
 function copySchema(schema: Json, pointer: string, guard: Guard): Json {
@@ -132,9 +137,9 @@ function copySchema(schema: Json, pointer: string, guard: Guard): Json {
     if (place === undefined) warnUnknown(keyword, at, guard);
     else copy[keyword] = copyPart(place, value, at, guard);
   }
-  if (typeof schema.pattern === 'string') checkPattern(schema.pattern, `${pointer}/pattern`);
+  if (typeof schema.pattern === 'string') checkPattern(schema.pattern, `${pointer}/pattern`, guard);
   for (const key of keysOf(schema.patternProperties))
-    checkPattern(key, `${pointer}/patternProperties/${escapePointerToken(key)}`);
+    checkPattern(key, `${pointer}/patternProperties/${escapePointerToken(key)}`, guard);
   copy[COST_KEYWORD] = cost(schema);
   return copy;
 }
@@ -158,7 +163,9 @@ function warnUnknown(keyword: string, pointer: string, guard: Guard): void {
   );
 }
 
-function checkPattern(pattern: string, pointer: string): void {
+function checkPattern(pattern: string, pointer: string, guard: Guard): void {
+  guard.patternWeight += patternWeight(pattern);
+  if (guard.patternWeight > MAX_SCHEMA_PATTERN_WEIGHT) throw unsafe({ pointer, ...tooHeavy('schema') });
   try {
     compilePattern(pattern);
   } catch (error) {
@@ -168,6 +175,14 @@ function checkPattern(pattern: string, pointer: string): void {
       fix: 'use a pattern without look-around and back references',
     });
   }
+}
+
+/** The finding about patterns that are each fine and together too heavy to compile and keep. */
+export function tooHeavy(whole: 'schema' | 'descriptor'): Omit<FieldError, 'pointer'> {
+  return {
+    message: `brings the patterns of one ${whole} over their common limit`,
+    fix: 'use fewer patterns, and maxLength instead of large repetitions',
+  };
 }
 
 const keysOf = (value: Json | undefined): string[] =>

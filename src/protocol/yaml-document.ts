@@ -6,7 +6,7 @@
  */
 import { Composer, Lexer, LineCounter, Parser, type CST, type Document } from 'yaml';
 import { tooDeep, faultError } from './json-faults';
-import { MAX_DEPTH } from './limits';
+import { MAX_DEPTH, MAX_YAML_NODES } from './limits';
 import { ReachError, type FieldError } from './reach-error';
 import type { Json } from './shapes';
 import { aliasLimitError, MAX_ALIASES, YamlConversion } from './yaml-conversion';
@@ -28,7 +28,7 @@ export interface YamlOptions {
 /**
  * Parses one YAML document.
  * @throws ReachError `input_too_deep`, `duplicate_key` (both lines named), `forbidden_key`, or `invalid_descriptor`,
- * with `details.reason` `alias_limit` for more aliases than a person writes.
+ * with `details.reason` `alias_limit` for more aliases than a person writes, `node_limit` for more values.
  */
 export function parseYaml(text: string, options: YamlOptions): YamlResult {
   const lines = new LineCounter();
@@ -63,13 +63,14 @@ const SCALAR_FOLLOWS = '\u001f';
 function readTokens(text: string, lines: LineCounter, what: string): CST.Token[] {
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
-  const count = { depth: 0, aliases: 0 };
+  const count: Counts = { depth: 0, aliases: 0, values: 0, marks: 0 };
   let before = '';
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
     if (before !== SCALAR_FOLLOWS) countLexeme(lexeme, count);
     if (count.depth > MAX_DEPTH) throw faultError(tooDeep(MAX_DEPTH), { what });
     if (count.aliases > MAX_ALIASES) throw aliasLimitError(what);
+    if (Math.max(count.values, count.marks) > MAX_YAML_NODES) throw nodeLimitError(what);
     tokens.push(...parser.next(lexeme));
     before = lexeme;
   }
@@ -78,10 +79,31 @@ function readTokens(text: string, lines: LineCounter, what: string): CST.Token[]
   return tokens;
 }
 
-function countLexeme(lexeme: string, count: { depth: number; aliases: number }): void {
+interface Counts {
+  depth: number;
+  aliases: number;
+  /** Scalars and flow collections. */
+  values: number;
+  /** Indicators of items and keys, whose values may be left out. */
+  marks: number;
+}
+
+const MARKS = new Set(['-', '?', ':', ',']);
+
+function countLexeme(lexeme: string, count: Counts): void {
+  if (lexeme === SCALAR_FOLLOWS || lexeme === '[' || lexeme === '{') count.values++;
+  else if (MARKS.has(lexeme)) count.marks++;
   if (lexeme === '[' || lexeme === '{') count.depth++;
   else if (lexeme === ']' || lexeme === '}') count.depth--;
   else if (lexeme.startsWith('*')) count.aliases++;
+}
+
+function nodeLimitError(what: string): ReachError {
+  const fix = 'write less, or send JSON';
+  return new ReachError('invalid_descriptor', `${what} has more than ${MAX_YAML_NODES} values; ${fix}`, {
+    errors: [{ pointer: '', message: `has more than ${MAX_YAML_NODES} values`, fix }],
+    extra: { details: { reason: 'node_limit', max_nodes: MAX_YAML_NODES } },
+  });
 }
 
 /** Walks the syntax tree with a list instead of the stack. */

@@ -70,7 +70,7 @@ describe('“Try it with curl”', () => {
     expect(stdout).toContain('"answer":"HELLO"');
     expect(stdout).toContain('"answer":"LATER"');
     expect(stdout).toMatch(/^event: ?completed$/m);
-    expect(stdout).toContain('"hops":[{"name":"accept"');
+    expect(stdout).toContain('"hops":[{"name":"route"');
     const once = stdout.split('\n').filter((line) => line.includes('"answer":"ONCE"'));
     expect(once.map((line) => (JSON.parse(line) as { replayed: boolean }).replayed)).toEqual([false, true]);
     expect(stdout).toContain('"code":"idempotency_key_reused"');

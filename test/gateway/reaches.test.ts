@@ -281,8 +281,8 @@ it('traces a reach from its history', async () => {
   const { body: trace } = await gateway.api.get(`/v1/reaches/${body.reach_id}/trace`);
   expect(trace).toMatchObject({ trace_id: body.trace_id, reach_id: body.reach_id, status: 'completed' });
   expect(trace.hops.map(({ name, outcome, attempt }: JsonObject) => [name, outcome, attempt])).toEqual([
-    ['accept', 'ok', undefined],
     ['route', 'ok', undefined],
+    ['accept', 'ok', undefined],
     ['queue', 'ok', undefined],
     ['invoke', 'agent_error', 1],
     ['invoke', 'ok', 2],

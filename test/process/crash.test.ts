@@ -73,7 +73,7 @@ describe('a worker that is killed', () => {
     const second = await startRoot('worker', ['--config', config]);
     await expect(ended(gateway.ready, receipt.body.reach_id)).resolves.toMatchObject({
       status: 'outcome_unknown',
-      error: { code: 'worker_lost' },
+      error: { code: 'worker_lost', retryable: false, reach_status: 'outcome_unknown' },
     });
     expect(agent.seen).toHaveLength(1);
     await second.kill('SIGTERM');
@@ -106,6 +106,13 @@ describe('a failed run', () => {
     ]);
     await expect(ended(gateway.ready, id)).resolves.toMatchObject({ status: 'completed', reach_id: id });
     expect(agent.seen).toHaveLength(2);
+    // Lists are eventually consistent; in the end the recovered reach is no dead letter any more.
+    const listed = async (status: string) => {
+      const response = await fetch(`${gateway.ready}/v1/reaches?status=${status}&ability=${ability}`);
+      return ((await response.json()) as { items: { reach_id: string }[] }).items.map(({ reach_id }) => reach_id);
+    };
+    while (!(await listed('completed')).includes(id)) await new Promise((done) => setTimeout(done, 100));
+    await expect(listed('dead_lettered')).resolves.toEqual([]);
     await worker.kill('SIGTERM');
   });
 });

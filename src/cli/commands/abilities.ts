@@ -3,6 +3,7 @@ import type { AbilityHit, AbilityView } from '../../sdk/wire-types';
 import { UsageError } from '../exit-codes';
 import type { CliIo } from '../io';
 import { parseWhole } from '../parse';
+import { printable } from '../printable';
 import { renderCatalogue } from '../render/catalogue';
 import { status } from '../render/status';
 import { facts, table } from '../render/table';
@@ -53,7 +54,7 @@ async function abilities(session: Session, name: string | undefined, options: Ab
     return print(ability, () => renderAbility(ability, io));
   }
   const page = await client.abilities();
-  if (options.codegen) return io.out(renderCatalogue(page.items));
+  if (options.codegen) return io.out(renderCatalogue(printable(page.items)));
   print(page, () =>
     page.items.length > 0 ? renderList(page.items, io) : 'No abilities yet; `agent-reach register FILE` brings some.',
   );

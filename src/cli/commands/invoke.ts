@@ -3,6 +3,7 @@ import type { EnvelopeDraft } from '../../protocol/envelope';
 import type { ReachResult } from '../../sdk/wire-types';
 import { addEnvelopeOptions, readEnvelope, type EnvelopeOptions } from '../envelope-options';
 import { parseDuration } from '../parse';
+import { printable } from '../printable';
 import { renderAnswer, renderResultNotes } from '../render/reach';
 import { agentOf } from '../render/text';
 import type { CliContext, Session } from '../session';
@@ -48,7 +49,7 @@ async function withSpinner(
   const wanted = envelope.ability ?? envelope.target_agent ?? '';
   const spinner = new Spinner(session.io, { text: `asking for ${wanted}`, quiet: session.json });
   const onReceipt = (receipt: { reach_id: string; agent_name: string; agent_version: string }) =>
-    spinner.say(`${agentOf(receipt.agent_name, receipt.agent_version)} is working on ${receipt.reach_id}`);
+    spinner.say(printable(`${agentOf(receipt.agent_name, receipt.agent_version)} is working on ${receipt.reach_id}`));
   try {
     const { signal } = session.io;
     if (waitMs === undefined) return await session.client.invoke(envelope, { signal, onReceipt });

@@ -4,6 +4,7 @@ import { ReachError } from '../../protocol/reach-error';
 import type { RegistrationView } from '../../sdk/wire-types';
 import { EXIT, exitCodeOf, UsageError } from '../exit-codes';
 import type { CliIo } from '../io';
+import { jsonText, printable } from '../printable';
 import { renderError } from '../render/error';
 import { agentOf } from '../render/text';
 import type { CliContext, Session } from '../session';
@@ -45,10 +46,10 @@ async function register(session: Session, files: readonly string[], options: Reg
       const error = ReachError.from(caught);
       session.exitCode = Math.max(session.exitCode, exitCodeOf(error), EXIT.failed);
       outcomes.push({ file, error: error.toProblem() });
-      session.io.err(`${session.io.errColor.bold(file)}\n${renderError(error, session.io.errColor)}`);
+      session.io.err(`${session.io.errColor.bold(printable(file))}\n${renderError(error, session.io.errColor)}`);
     }
   }
-  if (session.json) session.io.out(`${JSON.stringify(outcomes, null, 2)}\n`);
+  if (session.json) session.io.out(`${jsonText(outcomes)}\n`);
 }
 
 async function readText(file: string, io: CliIo): Promise<string> {

@@ -1,22 +1,23 @@
 import type { FieldError, ReachError } from '../../protocol/reach-error';
 import type { CliIo } from '../io';
+import { printable } from '../printable';
 import { renderAttempts } from './attempts';
 import { renderDiagnosis } from './diagnosis';
 import { duration } from './text';
 
 type Colors = CliIo['color'];
 
-/** An error for people: code, what, findings by pointer, what is known of the reach, and what to do next. */
+/** An error for people, safe to print wherever it came from: code, what, findings by pointer, what is known of the reach, and what to do next. */
 export function renderError(error: ReachError, color: Colors): string {
-  const { errors = [], diagnosis, extra = {} } = error.options;
-  const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${error.message}`];
+  const { errors = [], diagnosis, extra = {} } = printable({ ...error.options, cause: undefined });
+  const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${printable(error.message)}`];
   for (const finding of errors) lines.push(renderFinding(finding, color));
   const why = diagnosis && renderDiagnosis(diagnosis, color, error.message);
   if (why) lines.push(indent(why));
   if (extra.attempts?.length) lines.push(renderAttempts(extra.attempts, color));
   const known = knownOf(extra);
   if (known) lines.push(color.dim(`  ${known}`));
-  for (const step of nextSteps(error)) lines.push(`  ${color.dim('→')} ${step}`);
+  for (const step of nextSteps(error)) lines.push(`  ${color.dim('→')} ${printable(step)}`);
   return `${lines.join('\n')}\n`;
 }
 

@@ -1,6 +1,7 @@
 import type { Receipt } from '../../protocol/shapes';
 import type { ReachResult, ReachView, UnansweredView } from '../../sdk/wire-types';
 import type { CliIo } from '../io';
+import { jsonText, printable } from '../printable';
 import { renderAttempts } from './attempts';
 import { renderError } from './error';
 import { status } from './status';
@@ -8,13 +9,13 @@ import { facts } from './table';
 import { agentOf, ago, count, duration } from './text';
 import { ReachError } from '../../protocol/reach-error';
 
-/** The agent's answer alone: text as it is, anything else as JSON. */
+/** The agent's answer alone: text as it is but safe to print, anything else as exact JSON. */
 export function renderAnswer(result: ReachResult): string {
   const { output } = result;
   const keys = Object.keys(output);
   const [only] = keys;
   const text = keys.length === 1 && only === 'answer' ? output.answer : undefined;
-  return typeof text === 'string' ? text : JSON.stringify(output, null, 2);
+  return typeof text === 'string' ? printable(text) : jsonText(output);
 }
 
 /** What surrounds an answer: who, why, how. */

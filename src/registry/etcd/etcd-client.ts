@@ -86,7 +86,7 @@ function unavailable(what: string, caught: unknown): ReachError {
   const full = caught instanceof Error && caught.message.includes('database space exceeded');
   const advice = full
     ? 'etcd is out of space: compact, defragment and disarm its alarm'
-    : 'try again shortly; `agent-reach doctor` tells whether etcd answers';
+    : 'check that etcd answers at the hosts of `registry.etcd`; GET /readyz tells when it is back';
   return new ReachError('engine_unavailable', `etcd could not be used while ${what}; ${advice}`, {
     cause: caught,
     retryAfterMs: 1_000,
