@@ -6,6 +6,7 @@ import { leftMs } from './clock';
 import { failed, failureOf } from './failures';
 import type {
   FastPathOutput,
+  InvokeFailure,
   InvokeInput,
   InvokeOutcome,
   ReachActivities,
@@ -43,10 +44,9 @@ function settled(outcome: InvokeOutcome | Stale): InvokeOutcome {
 export async function afterFastPath(
   input: ReachInput,
   routed: Routed,
-  { first, spent }: { first: InvokeOutcome; spent: Spent },
+  { first, spent }: { first: InvokeFailure; spent: Spent },
 ): Promise<InvokeOutcome> {
-  record(spent, first);
-  if (first.kind !== 'failed' || first.attempts.length === 0) return first;
+  if (first.attempts.length === 0) return first;
   const next = verdict(input, routed, { failure: first, spent, retry: 1 });
   if (!next.retry) return next.because === 'no_time' ? outOfTime(first) : first;
   await sleep(next.delayMs);

@@ -25,7 +25,7 @@ import {
 } from './messages';
 import { pull } from './pull';
 import { afterFastPath, confirmAndPush, fastPathFits, push, takeFastPath } from './push';
-import { outOfTime, type Spent } from './spending';
+import { outOfTime, record, type Spent } from './spending';
 
 /** What a reach remembers while it runs. */
 interface Run {
@@ -70,7 +70,9 @@ async function callFirst(run: Run): Promise<InvokeOutcome> {
   if (fastPathFits(input, routed)) {
     const { routed: anew, outcome } = await takeFastPath(input);
     if (anew) adopt(run, anew);
-    return outcome ? afterFastPath(input, run.routed, { first: outcome, spent }) : callAgent(run);
+    if (!outcome) return callAgent(run);
+    record(spent, outcome);
+    return outcome.kind === 'failed' ? afterFastPath(input, run.routed, { first: outcome, spent }) : outcome;
   }
   const confirmed =
     routed.ready && routed.target.protocol !== 'worker' ? await confirmAndPush(input, routed, spent) : null;
