@@ -67,10 +67,11 @@ async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accept
 /** Calls the first agent. Where the platform's worker makes the call, it confirms the gateway's decision in the same step. */
 async function callFirst(run: Run): Promise<InvokeOutcome> {
   const { input, routed, spent } = run;
-  if (fastPathFits(input, routed)) {
+  if (routed.ready && fastPathFits(input, routed)) {
     const { routed: anew, outcome } = await takeFastPath(input);
     if (anew) adopt(run, anew);
-    if (!outcome) return callAgent(run);
+    // Newly chosen, but it does not fit the fast path, or is not ready and must be waited for.
+    if (!outcome) return run.routed.ready ? callAgent(run) : ((await route(run, [])) ?? callAgent(run));
     record(spent, outcome);
     return outcome.kind === 'failed' ? afterFastPath(input, run.routed, { first: outcome, spent }) : outcome;
   }

@@ -259,6 +259,24 @@ describe('reach', () => {
     await handle.cancel();
   });
 
+  it.each([
+    ['at acceptance', false],
+    ['any more when the worker looks', true],
+  ])(
+    'waits for an agent that is not ready %s, also when the caller waits for an idempotent ability',
+    async (_when, ready) => {
+      const target = { idempotent: true, timeout_ms: 1_000 };
+      const waiting = { ...routedTo('echo_agent', target), ready: false };
+      let awaited = 0;
+      script.route = async () => ({ stands: false, routed: waiting });
+      script.routeAndInvoke = async () => ({ routed: waiting, outcome: null });
+      script.awaitReady = async () => ((awaited += 1), routedTo('echo_agent', target));
+      const input = reachInput({ callerWaits: true, envelope: { mode: 'async' }, routed: { ...waiting, ready } });
+      await expect(run(input)).resolves.toMatchObject({ status: 'completed' });
+      expect(awaited).toBe(1);
+    },
+  );
+
   it('waits for an agent to be ready when the reach is asynchronous', async () => {
     const waiting = { ...routedTo('echo_agent'), ready: false };
     script.route = async () => ({ stands: false, routed: waiting });
