@@ -38,6 +38,25 @@ const routeEntry = z.strictObject({
 
 const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never);
 
+interface BreakerSettings {
+  trip_failures: number;
+  trip_window: number;
+  recovery_steps: number[];
+}
+
+/** What single settings cannot say: a breaker that could never trip, or whose recovery goes backwards. */
+function breakerRules(breaker: BreakerSettings, context: z.RefinementCtx): void {
+  const { trip_failures, trip_window, recovery_steps } = breaker;
+  if (trip_failures > trip_window) {
+    const message = `must be at most trip_window (${trip_window}), or the breaker could never trip`;
+    context.addIssue({ code: 'custom', path: ['trip_failures'], message });
+  }
+  if (recovery_steps.some((step, i) => i > 0 && step <= recovery_steps[i - 1]!)) {
+    const message = 'must grow from step to step, such as [0.1, 0.25, 0.5]';
+    context.addIssue({ code: 'custom', path: ['recovery_steps'], message });
+  }
+}
+
 /** The whole configuration, as written in `agent-reach.yaml`. Unknown keys are refused by name. */
 export const configSchema = z.strictObject({
   server: section({
@@ -102,9 +121,53 @@ export const configSchema = z.strictObject({
     connections_per_agent: z.number().int().min(1).max(1024).default(64),
   }),
   breaker: section({
+    enabled: z.boolean().default(true),
     window_sec: z.number().min(1).max(3_600).default(120),
+    trip_failures: z.number().int().min(1).max(1_000).default(6),
+    trip_window: z.number().int().min(1).max(1_000).default(10),
+    error_rate: z.number().gt(0).max(1).default(0.5),
+    min_requests: z.number().int().min(1).max(100_000).default(20),
+    sustained_sec: z.number().min(0).max(3_600).default(10),
     latency_ms: z.number().int().min(1).max(86_400_000).optional(),
+    bypass_share: z.number().gt(0).lt(1).default(0.05),
+    bypass_successes: z.number().int().min(1).max(1_000).default(10),
     probe_interval_sec: z.number().min(0.1).max(3_600).default(5),
+    recovery_steps: z.array(z.number().gt(0).lt(1)).min(1).max(10).default([0.1, 0.25, 0.5]),
+    recovery_successes: z.number().int().min(1).max(1_000).default(5),
+    recovery_step_sec: z.number().min(0.1).max(3_600).default(10),
+  }).superRefine(breakerRules),
+  ejection: section({
+    consecutive_failures: z.number().int().min(1).max(1_000).default(5),
+    base_sec: z.number().min(0.1).max(3_600).default(30),
+    max_sec: z.number().min(0.1).max(86_400).default(300),
+    max_percent: z.number().int().min(0).max(100).default(50),
+  }),
+  bulkhead: section({
+    limits: z
+      .record(z.string(), z.number().int().min(1).max(100_000))
+      .default({})
+      .meta({ description: "Calls at once by agent name, set by hand; beats Little's law." }),
+    default_limit: z.number().int().min(1).max(100_000).default(100),
+    queue_limit: z.number().int().min(0).max(100_000).default(100),
+    queue_wait: duration.default(500),
+    max_concurrent_calls: z
+      .number()
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(1_000)
+      .meta({ description: 'Calls of push agents that one worker makes at once, over all agents.' }),
+  }),
+  retry: section({
+    concurrent_per_agent: z.number().int().min(1).max(1_000).default(8),
+  }),
+  backpressure: section({
+    max_in_flight: z.number().int().min(1).max(1_000_000).default(2_000),
+    max_backlog_age: duration.default(5_000),
+  }),
+  dead_letters: section({
+    alert_before: duration.default(86_400_000),
+    sweep_interval: duration.default(60_000),
   }),
   routes: z.array(routeEntry).max(10_000).default([]),
   security: section({
@@ -134,14 +197,7 @@ export const configSchema = z.strictObject({
  * Settings that are read and validated already, so that one file serves this release and the next, but that nothing
  * acts on yet. Whoever sets one is told at start.
  */
-export const INACTIVE_SETTINGS = [
-  'registry.health_threshold',
-  'router.exploration',
-  'adapter.stream_enabled',
-  'breaker.latency_ms',
-  'breaker.probe_interval_sec',
-  'routes',
-] as const;
+export const INACTIVE_SETTINGS = ['router.exploration', 'adapter.stream_enabled', 'routes'] as const;
 
 /** The typed, validated configuration with defaults applied; durations are milliseconds. */
 export type Config = z.infer<typeof configSchema>;

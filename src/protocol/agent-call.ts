@@ -8,7 +8,11 @@ export interface CallParts {
   ability: string;
   agentVersion: string;
   attempt: number;
+  /** When this run of the reach began, Unix ms: a redrive begins later. */
+  runStartMs: number;
   deadlineMs: number;
+  /** Marked traffic of a breaker in bypass. */
+  bypass: boolean;
 }
 
 /** The call as an agent sees it, whatever protocol it speaks. */
@@ -26,7 +30,16 @@ export function agentCall({ envelope, ...parts }: CallParts): AgentCall {
     group: envelope.group,
     version: parts.agentVersion,
     attempt: parts.attempt,
+    fence: fenceOf(parts.runStartMs, parts.attempt),
     deadline_ms: Math.max(1, Math.floor(parts.deadlineMs)),
-    bypass: false,
+    bypass: parts.bypass,
   };
+}
+
+/**
+ * A fencing token (Kleppmann, "How to do distributed locking", 2016): grows with every attempt of a run, and with every
+ * run, since a reset run begins later on the server's clock. Of fixed width, so that it compares as text.
+ */
+export function fenceOf(runStartMs: number, attempt: number): string {
+  return `${Math.floor(runStartMs)}`.padStart(13, '0') + `${attempt}`.padStart(6, '0');
 }

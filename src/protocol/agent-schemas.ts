@@ -27,6 +27,7 @@ export const instanceSchema = z
     lease_remaining_sec: z.number().optional(),
     last_heartbeat: timestamp.optional(),
     health: z.enum(['unknown', 'passing', 'failing']),
+    ejected_until: timestamp.optional(),
     source: z.enum(['static', 'lease']),
   })
   .meta({ id: 'Instance' });
@@ -42,6 +43,27 @@ export const abilityStatsSchema = z
   })
   .meta({ id: 'AbilityStats' });
 
+/** The circuit breaker of one ability of one version (R28). */
+export const breakerSchema = z
+  .object({
+    state: z.enum(['closed', 'bypass', 'open', 'half_open', 'recovering']),
+    since: timestamp,
+    error_rate: share,
+    requests: z.number().int().min(0),
+    share: share.meta({ description: 'Share of the traffic that passes.' }),
+    reason: z.string().optional(),
+    override: z
+      .object({
+        state: z.enum(['open', 'closed']),
+        reason: z.string(),
+        by: z.string(),
+        set_at: timestamp,
+        expires_at: timestamp.nullable(),
+      })
+      .optional(),
+  })
+  .meta({ id: 'Breaker' });
+
 /** `GET /v1/agents/{name}`: everything known. */
 export const agentSchema = z
   .object({
@@ -53,6 +75,7 @@ export const agentSchema = z
         name: z.string(),
         agent_version: z.string(),
         description: z.string(),
+        breaker: breakerSchema,
         stats: abilityStatsSchema.nullable(),
       }),
     ),
@@ -131,7 +154,7 @@ export const exclusionSchema = z
   .object({ agent_name: z.string(), agent_version: z.string(), reason: z.string() })
   .meta({ id: 'Exclusion' });
 
-const strategy = z.enum(['score_based', 'round_robin', 'random', 'rule', 'direct']);
+const strategy = z.enum(['score_based', 'round_robin', 'random', 'rule', 'direct', 'fallback']);
 
 const decided = {
   decision_id: z.string(),
@@ -159,6 +182,10 @@ export const decisionSchema = z
       ability: z.string(),
       instance: z.string().optional(),
       score: z.number(),
+      admission: z
+        .enum(['bypass', 'probe', 'recovery'])
+        .optional()
+        .meta({ description: 'Passed a breaker that is not closed.' }),
     }),
   })
   .meta({ id: 'Decision' });

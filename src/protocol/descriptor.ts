@@ -26,7 +26,10 @@ const capabilitySchema = z.strictObject({
     .string()
     .regex(/^(\/([^~/]|~[01])*)+$/, 'must be a JSON pointer such as /ticket_id')
     .optional(),
-  fallback: jsonValueSchema.optional(),
+  fallback: jsonValueSchema.optional().meta({
+    description:
+      'What stands in when the ability cannot be had, marked degraded: a text (or {"agent": …}) names another agent that is asked for the same ability; anything else is the answer itself.',
+  }),
 });
 
 const endpointSchema = z.strictObject({

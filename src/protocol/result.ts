@@ -134,8 +134,8 @@ export const resultSchema = z
     confidence: z.number().min(0).max(1).meta({ description: "The decision's; the agent's own stays in `output`." }),
     output: jsonObjectSchema,
     answer: jsonValueSchema.optional(),
-    degraded: z.boolean(),
-    attempts: z.number().int().min(1),
+    degraded: z.boolean().meta({ description: "The ability's fallback answered." }),
+    attempts: z.number().int().min(0),
     duration_ms: milliseconds,
   })
   .meta({ id: 'Result' });

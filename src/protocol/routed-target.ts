@@ -1,5 +1,6 @@
 import type { Capability, Descriptor, Endpoint } from './descriptor';
 import { DEFAULT_MAX_RETRY } from './limits';
+import type { Fallback } from './shapes';
 import { agentTaskQueue } from './worker-wire';
 
 /** What a reach must know of the chosen agent to call it; taken from its descriptor when it is routed. */
@@ -11,6 +12,8 @@ export interface RoutedTarget {
   timeout_ms: number;
   max_retry: number;
   idempotent: boolean | null;
+  /** What stands in when the ability cannot be had (R30). */
+  fallback?: Fallback;
 }
 
 /** The capability of a descriptor by its exact name. */
@@ -23,11 +26,23 @@ export function routedTarget(descriptor: Descriptor, ability: string, protocolTi
   const { endpoint, name, version } = descriptor;
   const capability = capabilityOf(descriptor, ability);
   const protocol = endpoint?.protocol ?? 'http';
+  const fallback = fallbackOf(capability);
   return {
     protocol,
     task_queue: protocol === 'worker' ? agentTaskQueue({ name, version, taskQueue: endpoint?.task_queue }) : null,
     timeout_ms: capability?.timeout_ms ?? endpoint?.timeout_ms ?? protocolTimeoutMs,
     max_retry: endpoint?.max_retry ?? DEFAULT_MAX_RETRY,
     idempotent: capability?.idempotent ?? null,
+    ...(fallback && { fallback }),
   };
+}
+
+/** A text or `{agent}` names an agent, an object is the output itself, any other value is its `answer`. */
+export function fallbackOf(capability: Pick<Capability, 'fallback'> | undefined): Fallback | undefined {
+  const value = capability?.fallback;
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return { agent: value };
+  if (typeof value !== 'object' || Array.isArray(value)) return { output: { answer: value } };
+  const { agent } = value;
+  return typeof agent === 'string' && Object.keys(value).length === 1 ? { agent } : { output: value };
 }

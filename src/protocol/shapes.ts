@@ -3,9 +3,13 @@
  * time, so workflow code may import it. All JSON is snake_case; times are ISO 8601 in UTC, durations ms.
  */
 import type { ErrorCode } from './error-codes';
+import type { AdmissionMark } from './reliability';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
+
+/** What stands in when an ability cannot be had (R30): a fixed output, or another agent asked for the same ability. */
+export type Fallback = { output: JsonObject } | { agent: string };
 
 export type ReachStatus =
   'accepted' | 'running' | 'completed' | 'dead_lettered' | 'cancelled' | 'expired' | 'outcome_unknown';
@@ -68,8 +72,17 @@ export interface Decision {
   ability: string;
   version?: string;
   group: string;
-  strategy: 'score_based' | 'round_robin' | 'random' | 'rule' | 'direct';
-  chosen: { agent_name: string; agent_version: string; ability: string; instance?: string; score: number };
+  /** `fallback`: nobody could take it, and the ability's fallback stands in (R30). */
+  strategy: 'score_based' | 'round_robin' | 'random' | 'rule' | 'direct' | 'fallback';
+  chosen: {
+    agent_name: string;
+    agent_version: string;
+    ability: string;
+    instance?: string;
+    score: number;
+    /** Passed a breaker that is not closed (R28). */
+    admission?: AdmissionMark;
+  };
   /** 0–1: how far the winner stands out from the runner-up. */
   confidence: number;
   explored: boolean;
@@ -163,6 +176,8 @@ export interface InstanceState {
   lease_remaining_sec?: number;
   last_heartbeat?: string;
   health: InstanceHealth;
+  /** Set while it is ejected for failing in a row. */
+  ejected_until?: string;
   source: 'static' | 'lease';
 }
 
@@ -180,6 +195,11 @@ export interface AgentCall {
   group: string;
   version: string;
   attempt: number;
+  /**
+   * Grows with every attempt and every redrive of the same reach: 19 digits, compared as text. An effect that
+   * was made under a greater fence must not be overwritten by one with a smaller (exactly_once, R4).
+   */
+  fence: string;
   /** What this attempt may use, ms from now. */
   deadline_ms: number;
   bypass: boolean;

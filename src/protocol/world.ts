@@ -2,6 +2,7 @@
  * What routing knows of the world, as plain data: the registry's view produces it, routing reads it.
  */
 import type { Descriptor } from './descriptor';
+import type { BreakerLookup } from './reliability';
 import type { InstanceState } from './shapes';
 
 /** One registered version of an agent with its live instances. */
@@ -36,4 +37,15 @@ export interface World {
   revision: string;
   agents: readonly AgentVersion[];
   stats: StatsLookup;
+  /** Absent: no breakers, everything passes. */
+  breakers?: BreakerLookup;
+  /** Set while too few agents are healthy (R24). */
+  degraded?: DegradedMode | null;
+}
+
+/** The healthy share of the agents is below `registry.health_threshold` (R24). */
+export interface DegradedMode {
+  healthyShare: number;
+  threshold: number;
+  since: string;
 }

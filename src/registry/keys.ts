@@ -68,6 +68,51 @@ export class Keyspace {
     return `${this.stats}${segment(processId)}/${segment(name)}`;
   }
 
+  /** States of the circuit breakers: one key per ability of a version that ever tripped. */
+  get breakers(): string {
+    return `${this.base}/breakers/`;
+  }
+
+  /** What each process saw of the abilities lately, for the breakers. */
+  get breakerWindows(): string {
+    return `${this.base}/breaker-windows/`;
+  }
+
+  /** Ejected instances, one key per agent. */
+  get ejections(): string {
+    return `${this.base}/ejections/`;
+  }
+
+  /** Live workers, one key each. */
+  get workers(): string {
+    return `${this.base}/workers/`;
+  }
+
+  /** Slots of concurrent retries, per agent. */
+  get retrySlots(): string {
+    return `${this.base}/retry-slots/`;
+  }
+
+  /** Redrives and discards of dead letters. */
+  get deadLetters(): string {
+    return `${this.base}/dead-letters/`;
+  }
+
+  /** What agents have done already, by agent and business key. */
+  get deduplication(): string {
+    return `${this.base}/deduplication/`;
+  }
+
+  /** A key below one of the prefixes, each part percent-encoded. */
+  under(prefix: string, ...parts: string[]): string {
+    return prefix + parts.map(segment).join('/');
+  }
+
+  /** The parts of a key below a prefix; null unless there are `count`. */
+  partsUnder(prefix: string, key: string, count: number): string[] | null {
+    return key.startsWith(prefix) ? splitPath(key.slice(prefix.length), count) : null;
+  }
+
   leader(role: string): string {
     return `${this.base}/leader/${segment(role)}`;
   }
