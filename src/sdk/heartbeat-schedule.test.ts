@@ -55,16 +55,20 @@ describe('HeartbeatSchedule', () => {
     expect(schedule.nextDelayMs()).toBeGreaterThanOrEqual(500);
   });
 
-  it('backs off after failures up to the interval, and hurries below 8 s', () => {
+  it('retries early once, then at the interval, and hurries below 8 s', () => {
     const { schedule, time } = scheduleAt({ random: () => 0.999 });
     const pauses = [1, 2, 3, 4].map(() => {
       schedule.beat();
       schedule.failed();
       return Math.round(schedule.nextDelayMs() / 100) * 100;
     });
-    expect(pauses).toEqual([500, 1_000, 2_000, 3_000]);
+    expect(pauses).toEqual([1_500, 3_000, 3_000, 3_000]);
     time.ms += 23_000;
-    expect(schedule.nextDelayMs()).toBeLessThanOrEqual(500);
+    schedule.beat();
+    expect(schedule.nextDelayMs()).toBeCloseTo(7_000 / 3, -1);
+    time.ms += 6_000;
+    schedule.beat();
+    expect(schedule.nextDelayMs()).toBeCloseTo(500, -1);
     expect(schedule.beat().timeoutMs).toBe(1_000);
   });
 
@@ -134,7 +138,22 @@ describe('HeartbeatSchedule', () => {
     }
     expect(Math.max(...buckets.values())).toBeLessThanOrEqual(300 / 4);
     expect(Math.max(...returns.map(({ at }) => at)) - outage.to).toBeLessThanOrEqual(3_300);
-    expect(Math.max(...returns.map(({ tries }) => tries))).toBeLessThanOrEqual(12);
+    expect(Math.max(...returns.map(({ tries }) => tries))).toBeLessThanOrEqual(7);
+  });
+
+  it('asks little while a whole lease is refused', () => {
+    const { tries } = firstBeatAfter({ from: 0, to: 29_999 }, seeded(7));
+    expect(tries).toBeLessThanOrEqual(20);
+  });
+
+  it('registers anew at once after a lease that ended by itself, within an interval after an outage', () => {
+    const { schedule, time } = scheduleAt({ random: () => 0.5 });
+    expect(schedule.returnDelayMs()).toBe(0);
+    schedule.failed();
+    expect(schedule.returnDelayMs()).toBe(1_500);
+    schedule.acknowledged(30, time.ms);
+    time.ms += 30_000;
+    expect(schedule.returnDelayMs()).toBe(1_500);
   });
 });
 

@@ -5,8 +5,10 @@ import type { Clock } from './time';
 const RENEW_SHARE = RENEW_BELOW_SEC / DEFAULT_LEASE_TTL_SEC;
 /** Heartbeats wander by this share, so that agents started together do not stay in step. */
 const JITTER = 0.1;
-/** Pause after a failed heartbeat: doubles from the first to the interval; stays at the first when the lease is short. */
-const FIRST_RETRY_MS = 500;
+/** Shortest pause after a failed heartbeat. */
+const LEAST_RETRY_MS = 500;
+/** A short lease is tried for at this share of what is left of it: ever faster, never all at once. */
+const HURRY_SHARE = 1 / 3;
 const LEAST_PAUSE_MS = 50;
 /** An exchange may take this long while the lease is short, ms. */
 const URGENT_TIMEOUT_MS = 1_000;
@@ -91,10 +93,18 @@ export class HeartbeatSchedule {
     return Math.min(this.#wantedIntervalMs, this.#ttlMs / FEWEST_BEATS_PER_LEASE);
   }
 
+  /**
+   * How long to wait before registering anew once the lease is gone, ms. At once when it ended out of the blue; after
+   * an outage, which ended the leases of many at the same moment, anywhere within an interval (R05).
+   */
+  returnDelayMs(): number {
+    return this.troubled || this.expired ? this.intervalMs * this.options.random() : 0;
+  }
+
   /** How long to wait before the next heartbeat, ms. */
   nextDelayMs(): number {
     const { random } = this.options;
-    if (this.#failures > 0) return Math.max(LEAST_PAUSE_MS, this.#retryMs() * (0.5 + random() / 2) - this.#sinceBeatMs);
+    if (this.troubled) return Math.max(LEAST_PAUSE_MS, this.#retryMs * (0.5 + random() / 2) - this.#sinceBeatMs);
     const spread = this.#first ? 0.2 + 0.8 * random() : 1 - JITTER + 2 * JITTER * random();
     const dueMs = this.intervalMs * spread;
     const untilShortMs = Math.max(this.remainingMs - this.#renewBelowMs, this.#urgentRetryMs);
@@ -120,12 +130,16 @@ export class HeartbeatSchedule {
   }
 
   get #urgentRetryMs(): number {
-    return Math.min(FIRST_RETRY_MS, this.intervalMs / 2);
+    return Math.min(LEAST_RETRY_MS, this.intervalMs / 2);
   }
 
-  #retryMs(): number {
+  /**
+   * A failure is no reason to ask more often while nine heartbeats may be lost (R13): a whole fleet asks a registry
+   * that has trouble already. Only the first retry comes early, for the one heartbeat that a network dropped.
+   */
+  get #retryMs(): number {
     const hurried = !this.expired && this.remainingMs < this.#renewBelowMs;
-    if (hurried) return this.#urgentRetryMs;
-    return Math.min(this.intervalMs, this.#urgentRetryMs * 2 ** Math.min(this.#failures - 1, 10));
+    if (hurried) return Math.min(this.intervalMs, Math.max(this.#urgentRetryMs, this.remainingMs * HURRY_SHARE));
+    return this.#failures === 1 ? this.intervalMs / 2 : this.intervalMs;
   }
 }

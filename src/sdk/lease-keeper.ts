@@ -122,11 +122,16 @@ export class LeaseKeeper {
     if (error.code === 'stale_epoch') return this.#superseded(error);
     if (GONE.has(error.code)) {
       this.#lost(`the registry no longer has this instance (${error.code})`);
-      if (!this.#draining) await this.#register().catch(() => undefined);
+      if (!this.#draining) await this.#return().catch(() => undefined);
       return;
     }
     this.#schedule.failed();
     this.listener.error(error);
+  }
+
+  async #return(): Promise<void> {
+    await sleep(this.#schedule.returnDelayMs(), this.#stop.signal);
+    await this.#register();
   }
 
   /** Registers until it succeeds; with a `budget` (the first time) a refusal or its end is thrown instead. */
@@ -154,7 +159,8 @@ export class LeaseKeeper {
   #registerPauseMs(n: number, error: ReachError): number {
     const most = isRefusal(error) ? REGISTER_RETRY_MS.mostRefused : REGISTER_RETRY_MS.most;
     const own = Math.min(most, REGISTER_RETRY_MS.first * 2 ** Math.min(n - 1, 10));
-    return Math.max(own * (0.5 + this.options.random() / 2), error.options.retryAfterMs ?? 0);
+    // On top of what the gateway asks for: it asks everybody for the same (R05).
+    return Math.max(own / 2, error.options.retryAfterMs ?? 0) + (own / 2) * this.options.random();
   }
 
   #registered(again: boolean): void {

@@ -48,19 +48,30 @@ export class DescriptorStore {
   private readonly index = new NameIndex();
   /** Registrations of this process run one by one: in parallel they would only conflict with each other. */
   private last: Promise<unknown> = Promise.resolve();
+  /** The last time etcd did not answer one of them. */
+  private lastOutage: { atMs: number; error: ReachError } | null = null;
 
   constructor(private readonly options: DescriptorStoreOptions) {}
 
   /**
-   * Registers one version of an agent.
+   * Registers one version of an agent. What is registered already takes one read, so that agents which come back
+   * together after an outage do not wait for each other (R05); and when etcd fails one, those that waited behind it
+   * fail with it instead of waiting for as long one after the other.
    *
    * @throws ReachError `version_exists`, `name_collision`, `invalid_descriptor` (strict names), `payload_too_large`,
    * `engine_unavailable`
    */
-  register(descriptor: Descriptor, options: RegisterOptions = {}): Promise<DescriptorOutcome> {
-    const run = () => callEtcd(`registering agent ${descriptor.name}`, () => this.registerNow(descriptor, options));
-    const result = this.last.then(run, run);
-    this.last = result.catch(() => undefined);
+  async register(descriptor: Descriptor, options: RegisterOptions = {}): Promise<DescriptorOutcome> {
+    const what = `registering agent ${descriptor.name}`;
+    const draft = plain(descriptor);
+    const judged = await callEtcd(what, async () => this.judgeUnchanged(draft));
+    if (judged !== null) return judged;
+    const queuedMs = this.options.clock.monotonicMs();
+    const result = this.last.then(async () => {
+      if (this.lastOutage !== null && this.lastOutage.atMs >= queuedMs) throw this.lastOutage.error;
+      return callEtcd(what, () => this.registerNow(draft, options));
+    });
+    this.last = result.catch((error: unknown) => this.noteOutage(error));
     return result;
   }
 
@@ -77,8 +88,18 @@ export class DescriptorStore {
     return Number(response.responses[0]?.response_delete_range?.deleted ?? 0) > 0;
   }
 
-  private async registerNow(draft: Descriptor, options: RegisterOptions): Promise<DescriptorOutcome> {
-    const descriptor = plain(draft);
+  private noteOutage(error: unknown): void {
+    if (error instanceof ReachError && error.code === 'engine_unavailable' && error !== this.lastOutage?.error)
+      this.lastOutage = { atMs: this.options.clock.monotonicMs(), error };
+  }
+
+  /** The answer to a descriptor that is registered already, else null. */
+  private async judgeUnchanged(descriptor: Descriptor): Promise<DescriptorOutcome | null> {
+    const state = await this.read(descriptor);
+    return isRegistered(descriptor, state) ? this.judge(descriptor, state, {}) : null;
+  }
+
+  private async registerNow(descriptor: Descriptor, options: RegisterOptions): Promise<DescriptorOutcome> {
     for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts++) {
       const state = await this.read(descriptor);
       const outcome = this.judge(descriptor, state, options);
@@ -138,9 +159,8 @@ export class DescriptorStore {
       ...found.nearMisses.map(({ message, fix }) => `${message}; ${fix}`),
       ...this.healthWarning(descriptor),
     ];
-    if (state.own !== null && isDeepStrictEqual(state.own.descriptor, descriptor)) {
+    if (isRegistered(descriptor, state))
       return { outcome: 'unchanged', registeredAt: state.own.registered_at, warnings };
-    }
     assertVersionFree(descriptor, state, options.replace === true);
     if (found.collisions.length > 0) throw refuse('name_collision', found.collisions);
     if (this.options.strictNames && found.nearMisses.length > 0) throw refuse('invalid_descriptor', found.nearMisses);
@@ -191,6 +211,10 @@ interface CatalogueState {
   ownRevision: string;
   ownVersions: string[];
   catalogue: Catalogue;
+}
+
+function isRegistered(descriptor: Descriptor, state: CatalogueState): state is CatalogueState & { own: AgentRecord } {
+  return state.own !== null && isDeepStrictEqual(state.own.descriptor, descriptor);
 }
 
 /** As it will be read back, so that the same content compares equal. */

@@ -1,4 +1,4 @@
-import { Etcd3, EtcdLeaseInvalidError, type IOptions } from 'etcd3';
+import { Etcd3, EtcdLeaseInvalidError, RecoverableError, type IOptions } from 'etcd3';
 import { ReachError } from '../../protocol/reach-error';
 
 /** Longest a single etcd call may take before it counts as unavailable, milliseconds. */
@@ -22,6 +22,28 @@ const passThrough = {
   onSuccess: () => ({ dispose: () => undefined }),
   onFailure: () => ({ dispose: () => undefined }),
 };
+
+/**
+ * The policy of one host. After a call that got no answer the library drops the host's connections and makes new ones.
+ * That is the only way out of one that was accepted and then never spoken on (a proxy whose backend died): gRPC waits
+ * for its first byte for ever. Done for each of a hundred calls that fail together it would flood an etcd that is about
+ * to come back, so it is done at most once per `everyMs`.
+ */
+function reconnectSeldom(everyMs: number) {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  const execute: (typeof passThrough)['execute'] = async (run, signal) => {
+    try {
+      return await passThrough.execute(run, signal);
+    } catch (error) {
+      if (typeof error === 'object' && error !== null && RecoverableError in error) {
+        if (performance.now() - lastMs < everyMs) delete error[RecoverableError];
+        else lastMs = performance.now();
+      }
+      throw error;
+    }
+  };
+  return { ...passThrough, execute };
+}
 type FaultHandling = NonNullable<IOptions['faultHandling']>;
 
 /**
@@ -29,7 +51,8 @@ type FaultHandling = NonNullable<IOptions['faultHandling']>;
  *
  * etcd3's defaults do neither: each call is tried four times, a per-host circuit breaker then refuses calls for
  * 5 s after etcd is back, and gRPC waits up to two minutes between connection attempts. Here a call is tried
- * once, within `callTimeoutMs`; reconnection backs off to 1 s at most; whoever wants a retry decides that itself.
+ * once, within `callTimeoutMs`; reconnection backs off to 1 s at most, and a connection on which nothing is answered is
+ * replaced; whoever wants a retry decides that itself.
  */
 export function createEtcd({
   hosts,
@@ -48,6 +71,8 @@ export function createEtcd({
       // Finds half-open connections. etcd refuses clients that ping more often than every 5 s.
       'grpc.keepalive_time_ms': 10_000,
       'grpc.keepalive_timeout_ms': 3_000,
+      // Or a new connection would be the same one again, hanging or not.
+      'grpc.use_local_subchannel_pool': 1,
       // The default of 4 MiB would cut off a page of large descriptors.
       'grpc.max_receive_message_length': -1,
     },
@@ -55,7 +80,7 @@ export function createEtcd({
     defaultCallOptions: ({ isStream }) =>
       isStream ? {} : { deadline: new Date(new Date().getTime() + callTimeoutMs) },
     faultHandling: {
-      host: () => passThrough as unknown as ReturnType<FaultHandling['host'] & object>,
+      host: () => reconnectSeldom(callTimeoutMs) as unknown as ReturnType<FaultHandling['host'] & object>,
       global: passThrough as unknown as NonNullable<FaultHandling['global']>,
     },
   });
@@ -64,6 +89,14 @@ export function createEtcd({
 /** True when etcd says that a lease does not exist (any more). */
 export function isLeaseGone(caught: unknown): boolean {
   return caught instanceof EtcdLeaseInvalidError;
+}
+
+/**
+ * True when etcd refused a write because its quota is used up. It then still reads, deletes and renews leases; puts and
+ * new leases are refused until somebody compacts, defragments and disarms the alarm.
+ */
+export function isOutOfSpace(caught: unknown): boolean {
+  return caught instanceof Error && caught.message.includes('database space exceeded');
 }
 
 /**
@@ -83,8 +116,7 @@ export async function callEtcd<T>(what: string, run: () => Promise<T>): Promise<
 function unavailable(what: string, caught: unknown): ReachError {
   if (caught instanceof ReachError) return caught;
   if (caught instanceof TypeError || caught instanceof RangeError) return ReachError.from(caught);
-  const full = caught instanceof Error && caught.message.includes('database space exceeded');
-  const advice = full
+  const advice = isOutOfSpace(caught)
     ? 'etcd is out of space: compact, defragment and disarm its alarm'
     : 'check that etcd answers at the hosts of `registry.etcd`; GET /readyz tells when it is back';
   return new ReachError('engine_unavailable', `etcd could not be used while ${what}; ${advice}`, {

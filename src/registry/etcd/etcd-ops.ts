@@ -55,6 +55,11 @@ export function absent(key: string): ICompare {
   return { key: Buffer.from(key), target: 'Create', result: 'Equal', create_revision: '0' };
 }
 
+/** Holds while the key exists under this lease. */
+export function heldUnder(key: string, lease: string): ICompare {
+  return { key: Buffer.from(key), target: 'Lease', result: 'Equal', lease };
+}
+
 /** Holds while nothing below the prefix was written after `revision`. Deletions do not count. */
 export function nothingNewer(prefix: string, revision: string): ICompare {
   return { ...prefixRange(prefix), target: 'Mod', result: 'Less', mod_revision: String(BigInt(revision) + 1n) };

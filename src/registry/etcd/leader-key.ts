@@ -1,5 +1,5 @@
-import type { Etcd3 } from 'etcd3';
-import { absent, putOp } from './etcd-ops';
+import type { Etcd3, ICompare } from 'etcd3';
+import { absent, heldUnder, putOp } from './etcd-ops';
 import type { LeaseKeeper } from './lease-keeper';
 import { grantLease, revokeQuietly } from './leases';
 import type { Logger } from '../logger';
@@ -15,8 +15,9 @@ export interface LeaderKeyOptions {
 }
 
 /**
- * One leader among processes: whoever could create the key, as long as its lease lives. Two may believe it for a
- * moment when a process was paused, so only duties that may be done twice belong behind it.
+ * One leader among processes: whoever could create the key, as long as its lease lives and the key is its own. A
+ * process that was paused may believe it leads until its next look at the clock: duties behind it may be begun twice,
+ * and what they write goes with {@link fence}, so that only the leader's writes count.
  */
 export class LeaderKey {
   private leaseId: string | null = null;
@@ -40,30 +41,51 @@ export class LeaderKey {
     return this.options.monotonicMs() < this.leaderUntilMs;
   }
 
+  /** Holds in etcd while this process leads: a condition for writes. Null when it does not lead as far as it knows. */
+  get fence(): ICompare | null {
+    return this.leads && this.leaseId !== null ? heldUnder(this.options.key, this.leaseId) : null;
+  }
+
+  /** Call when a write under {@link fence} was refused: the key is somebody else's. The lease is left to expire. */
+  depose(): void {
+    this.leaseId = null;
+    this.leaderUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
   /** Gives the key up, so that another process takes over at its next check. */
   resign(): void {
     if (this.leaseId !== null) revokeQuietly(this.options.etcd, this.leaseId, this.options.logger);
-    this.leaseId = null;
-    this.leaderUntilMs = Number.NEGATIVE_INFINITY;
+    this.depose();
     this.nextAttemptMs = Number.NEGATIVE_INFINITY;
   }
 
   private async attempt(): Promise<void> {
-    const { keeper, monotonicMs } = this.options;
-    const askedMs = monotonicMs();
-    if (this.leaseId !== null) {
-      const remainingSec = await keeper.keepAlive(this.leaseId);
-      this.leaderUntilMs = askedMs + remainingSec * 1_000;
-      if (remainingSec > 0) return;
-      this.leaseId = null;
-    }
+    const askedMs = this.options.monotonicMs();
+    if (this.leaseId !== null && (await this.renew(this.leaseId, askedMs))) return;
     await this.campaign(askedMs);
+  }
+
+  /** A lease that lives is not enough: the key may have been deleted, and be somebody else's by now. */
+  private async renew(leaseId: string, askedMs: number): Promise<boolean> {
+    const { keeper } = this.options;
+    const [remainingSec, holder] = await Promise.all([keeper.keepAlive(leaseId), this.holder()]);
+    if (remainingSec > 0 && holder === leaseId) {
+      this.leaderUntilMs = askedMs + remainingSec * 1_000;
+      return true;
+    }
+    this.depose();
+    return false;
+  }
+
+  /** The lease that the key is under; null when nobody leads. */
+  private async holder(): Promise<string | null> {
+    const { kvs } = await this.options.etcd.kv.range({ key: Buffer.from(this.options.key) });
+    return kvs[0]?.lease ?? null;
   }
 
   private async campaign(askedMs: number): Promise<void> {
     const { etcd, key, ttlSec, logger } = this.options;
-    const held = await etcd.kv.range({ key: Buffer.from(key), count_only: true });
-    if (held.count !== '0') return;
+    if ((await this.holder()) !== null) return;
     const lease = await grantLease(etcd, ttlSec);
     const won = await etcd.kv.txn({
       compare: [absent(key)],

@@ -1,4 +1,4 @@
-import type { Etcd3, IRequestOp } from 'etcd3';
+import type { Etcd3, ICompare, IRequestOp } from 'etcd3';
 import { isLeaseGone } from './etcd-client';
 import type { LeaseKeeper } from './lease-keeper';
 import { grantLease, revokeQuietly } from './leases';
@@ -42,12 +42,21 @@ export class OwnLease {
     return { id: this.leaseId, isNew: true };
   }
 
-  /** Runs operations in as many transactions as it takes. @throws an etcd error; when the lease is gone, the next {@link ensure} grants another */
-  async write(operations: readonly IRequestOp[]): Promise<void> {
+  /**
+   * Runs operations in as many transactions as it takes, each only while `fence` holds. Answers false when it did not
+   * (any more): the rest was not written.
+   *
+   * @throws an etcd error; when the lease is gone, the next {@link ensure} grants another
+   */
+  async write(operations: readonly IRequestOp[], fence?: ICompare): Promise<boolean> {
+    const compare = fence === undefined ? [] : [fence];
     try {
       for (let at = 0; at < operations.length; at += MAX_OPS) {
-        await this.options.etcd.kv.txn({ compare: [], success: operations.slice(at, at + MAX_OPS), failure: [] });
+        const success = operations.slice(at, at + MAX_OPS);
+        const { succeeded } = await this.options.etcd.kv.txn({ compare, success, failure: [] });
+        if (!succeeded) return false;
       }
+      return true;
     } catch (error) {
       if (isLeaseGone(error)) this.leaseId = null;
       throw error;

@@ -41,7 +41,8 @@ interface Probed {
 /**
  * Passive probing (R14): one process of all asks every instance's health endpoint at its interval, and writes down
  * in etcd whenever one begins to fail (3 failures in a row) or to pass (2 successes in a row, for a new one the first), so that
- * every view shows it. A process that takes over begins with what was known.
+ * every view shows it. A process that takes over begins with what was known. Results are written only while the writer
+ * is the elected one, and again when they vanished: lease revoked, etcd replaced by an empty one.
  */
 export class HealthProber {
   private readonly keys: Keyspace;
@@ -122,6 +123,7 @@ export class HealthProber {
   private follow(world: World): void {
     this.seen = world;
     const wanted = new Map<string, () => Probed>();
+    const known = new Set<string>();
     for (const target of probeTargets(world.agents)) {
       const place = this.view.healthOf(target.agent.name, target.agent.version, target.instance);
       if (place === null) continue;
@@ -134,10 +136,15 @@ export class HealthProber {
         target.timeoutMs,
         target.declared,
       ]);
+      if (place.record !== null) known.add(key);
       wanted.set(identity, () => this.begin(target, { key, ...place }));
     }
-    for (const [identity, { key, probe }] of this.probed) {
-      if (wanted.has(identity)) continue;
+    for (const [identity, probed] of this.probed) {
+      const { key, probe } = probed;
+      if (wanted.has(identity)) {
+        if (!known.has(key)) this.note(probed);
+        continue;
+      }
       probe.stop();
       this.probed.delete(identity);
       this.unwritten.set(key, null);
@@ -187,15 +194,19 @@ export class HealthProber {
     const operations = [...batch].map(([key, record]): IRequestOp =>
       record === null ? deleteOp(key) : putOp(key, encodeRecord(record), id),
     );
-    await this.results.write(operations);
+    const { fence } = this.leader;
+    if (fence === null) return;
+    if (!(await this.results.write(operations, fence))) return this.leader.depose();
     for (const [key, record] of batch) if (this.unwritten.get(key) === record) this.unwritten.delete(key);
   }
 
   /** After the lease was lost nothing written before exists any more. */
   private rewriteAll(): void {
-    for (const { key, target, probe } of this.probed.values()) {
-      const { state, since, reason } = probe.health;
-      if (state !== 'unknown') this.unwritten.set(key, { state, since, reason, target });
-    }
+    for (const probed of this.probed.values()) this.note(probed);
+  }
+
+  private note({ key, target, probe }: Probed): void {
+    const { state, since, reason } = probe.health;
+    if (state !== 'unknown') this.unwritten.set(key, { state, since, reason, target });
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd3 } from 'etcd3';
 import type { Clock } from '../clock';
-import { callEtcd } from '../etcd/etcd-client';
+import { callEtcd, ETCD_CALL_TIMEOUT_MS } from '../etcd/etcd-client';
 import type { Logger } from '../logger';
 import { agreesWith } from './audit';
 import { listPrefix, type Listing } from './list-prefix';
@@ -29,10 +29,14 @@ const MAX_BACKOFF_MS = 1_000;
 /** Events of keys listed just now may still be on their way for this long before they count as lost. */
 const SETTLE_MS = 2_000;
 const SETTLE_STEP_MS = 50;
+/** How often etcd is asked whether the watch still lives. */
+const PULSE_MS = 2_000;
+/** A watch on which etcd owes an answer for this long is given up. */
+const SILENT_MS = 2 * ETCD_CALL_TIMEOUT_MS;
 
 /**
  * A local copy of all keys below a prefix. Fed by a watch, listed anew after any gap (compaction, cancelled watch,
- * lost connection) and audited every `refreshIntervalMs` against the keys' revisions, so that a revision the
+ * lost connection, one that went silent) and audited every `refreshIntervalMs` against the keys' revisions, so that a revision the
  * watch skipped is found as well. While etcd is away the last state stands and {@link staleness} says so.
  */
 export class PrefixMirror {
@@ -42,7 +46,7 @@ export class PrefixMirror {
   private healthy = false;
   private lastSyncMs = Number.NEGATIVE_INFINITY;
   private recovery: Promise<void> | null = null;
-  private auditing: Promise<void> = Promise.resolve();
+  private auditing: Promise<unknown> = Promise.resolve();
   /** Deletions seen while an audit is on. */
   private deleted: Map<string, number> | null = null;
   /** Aborted while stopped: ends every pause. */
@@ -63,7 +67,7 @@ export class PrefixMirror {
       this.endLife();
       throw error;
     }
-    this.auditing = this.auditLoop();
+    this.auditing = Promise.all([this.auditLoop(), this.pulseLoop()]);
   }
 
   /** Stops watching; the last state stays readable. */
@@ -80,7 +84,7 @@ export class PrefixMirror {
     return this.revision;
   }
 
-  /** Whether the watch is up and the last audit passed, and how long ago either was last proven. */
+  /** Whether the watch is up (known within about 5 s) and the last audit passed, and how long ago either was last proven. */
   staleness(): { connected: boolean; lastSyncAgeMs: number } {
     return { connected: this.healthy, lastSyncAgeMs: this.options.clock.monotonicMs() - this.lastSyncMs };
   }
@@ -97,6 +101,9 @@ export class PrefixMirror {
       prefix,
       fromRevision: listing.revision + 1,
       onEvents: (events) => this.applyEvents(watch, events),
+      onAlive: () => {
+        if (watch === this.watch) this.markSynced();
+      },
       onGap: (reason) => this.recover(watch, reason),
     });
     if (!this.running) return watch.close();
@@ -174,6 +181,23 @@ export class PrefixMirror {
     }
   }
 
+  /** Finds connections that died without a word long before gRPC or an audit does. */
+  private async pulseLoop(): Promise<void> {
+    while (this.running) {
+      await this.pause(PULSE_MS);
+      if (!this.running || this.watch === null) continue;
+      const owedMs = this.watch.pulse(this.options.clock.monotonicMs());
+      if (owedMs >= SILENT_MS) this.recover(this.watch, 'etcd has gone silent');
+      else if (owedMs >= ETCD_CALL_TIMEOUT_MS) this.noteSilence();
+    }
+  }
+
+  private noteSilence(error?: unknown): void {
+    const { logger, prefix } = this.options;
+    if (this.healthy) logger.warn({ prefix, error }, 'etcd does not answer; keeping the last known state');
+    this.healthy = false;
+  }
+
   private async auditLoop(): Promise<void> {
     let delayMs = this.options.refreshIntervalMs;
     while (this.running) {
@@ -184,7 +208,7 @@ export class PrefixMirror {
 
   /** Answers when to audit next: soon when etcd did not answer. */
   private async audit(): Promise<number> {
-    const { etcd, prefix, refreshIntervalMs, logger } = this.options;
+    const { etcd, prefix, refreshIntervalMs } = this.options;
     const deleted = new Map<string, number>();
     const knownRevision = this.revision;
     this.deleted = deleted;
@@ -195,8 +219,7 @@ export class PrefixMirror {
       else if (this.recovery === null) this.markSynced();
       return refreshIntervalMs;
     } catch (error) {
-      if (this.healthy) logger.warn({ prefix, error }, 'etcd does not answer; keeping the last known state');
-      this.healthy = false;
+      this.noteSilence(error);
       return Math.min(refreshIntervalMs, MAX_BACKOFF_MS);
     } finally {
       this.deleted = null;

@@ -22,6 +22,8 @@ export interface PrefixWatchOptions {
   fromRevision: number;
   /** Events of one response, in order. */
   onEvents(events: WatchedEvent[]): void;
+  /** Told of every answer to {@link PrefixWatch.pulse}, and of everything else that etcd says, once released. */
+  onAlive?(): void;
   /** Told once, when the watch can no longer promise that nothing was missed. Nothing follows. */
   onGap(reason: string): void;
 }
@@ -37,6 +39,8 @@ export class PrefixWatch {
   private ended = false;
   private readonly early: WatchedEvent[][] = [];
   private gap: string | null = null;
+  /** Since when etcd owes an answer. */
+  private askedMs: number | null = null;
 
   private constructor(
     private readonly stream: WatchStream,
@@ -63,6 +67,19 @@ export class PrefixWatch {
     if (this.gap !== null) this.options.onGap(this.gap);
   }
 
+  /**
+   * Asks for a sign of life. A stream over a connection that died in silence looks like one on which nothing happens.
+   *
+   * @param nowMs monotonic
+   * @returns for how long etcd has owed an answer, milliseconds
+   */
+  pulse(nowMs: number): number {
+    if (this.ended) return 0;
+    if (this.askedMs === null) this.stream.write({ progress_request: {} });
+    this.askedMs ??= nowMs;
+    return nowMs - this.askedMs;
+  }
+
   /** Ends the watch. Nothing is told any more. */
   close(): void {
     this.ended = true;
@@ -86,6 +103,8 @@ export class PrefixWatch {
           clearTimeout(timer);
           resolve();
         }
+        this.askedMs = null;
+        if (this.released && !this.ended) this.options.onAlive?.();
         this.take(response);
       });
       this.stream.on('error', (error: Error) => fail(castGrpcError(error)));
