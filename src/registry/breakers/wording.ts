@@ -1,0 +1,26 @@
+/** What people read about breakers. */
+import type { BreakerRecord } from '../../policy/breaker';
+import { ReachError } from '../../protocol/reach-error';
+import type { BreakerKey, BreakerOverride } from '../../protocol/reliability';
+
+/** `open since 12:03:01: 14 of 20 calls failed` (UTC); empty for a closed breaker. */
+export function describeRecord({ state, since, reason }: BreakerRecord): string {
+  return state === 'closed' ? '' : `${state} since ${timeOf(since)}${reason && `: ${reason}`}`;
+}
+
+/** `held open by ops since 12:03:01: maintenance` */
+export function describeOverride({ state, by, set_at, reason }: BreakerOverride): string {
+  return `held ${state} by ${by} since ${timeOf(set_at)}: ${reason}`;
+}
+
+/** @returns the refusal of a call that a breaker does not let through; nothing was sent. */
+export function circuitOpen(key: BreakerKey, detail: string, retryAfterMs: number): ReachError {
+  const { agentName, agentVersion, ability } = key;
+  return new ReachError(
+    'circuit_open',
+    `The circuit breaker of ${ability} at ${agentName}#${agentVersion} did not let the call through (${detail}); try again later, or let another agent do it`,
+    { received: 'no', retryAfterMs, extra: { agent_name: agentName, agent_version: agentVersion } },
+  );
+}
+
+const timeOf = (iso: string): string => iso.slice(11, 19);
