@@ -1,9 +1,10 @@
-/** Turns the records of one agent into the {@link AgentVersion}s that routing reads. Pure but for the injected measurements. */
+/** Turns the records of one agent into the {@link AgentVersion}s that routing reads. Pure but for the injected findings. */
 import type { Descriptor } from '../../protocol/descriptor';
 import type { InstanceState } from '../../protocol/shapes';
 import type { AgentVersion } from '../../protocol/world';
 import { effectiveStatus, type StatusInputs } from './effective-status';
 import { STATIC_INSTANCE_PREFIX } from '../keys';
+import type { EjectionLookup } from '../limits/ejections';
 import type { AgentRecord, BeatRecord, GoneRecord, HealthRecord, InstanceRecord } from '../records';
 
 /** Past instances shown per version, newest first. */
@@ -32,6 +33,15 @@ export interface Measured {
   inFlight(agentName: string, instanceId: string): number;
   /** Since when the measured count has been at the instance's limit, ISO 8601; null when it is below. */
   fullSince(agentName: string, instanceId: string): string | null;
+}
+
+/** Who is left alone for failing in a row; as of `Ejections`. */
+export type EjectionsOf = Pick<EjectionLookup, 'of'>;
+
+/** What the processes find out themselves, beside what instances report. */
+export interface Findings {
+  measured: Measured;
+  ejections: EjectionsOf;
 }
 
 export function emptyEntry(): AgentEntry {
@@ -69,11 +79,11 @@ export function healthItem(version: string, instanceId: string): string {
 export function buildVersion(
   record: AgentRecord,
   entry: AgentEntry,
-  measured: Measured,
+  findings: Findings,
   previous?: AgentVersion,
 ): AgentVersion {
   const { descriptor } = record;
-  const instances = [...staticInstances(record, entry, measured), ...leasedInstances(record, entry, measured)];
+  const instances = [...staticInstances(record, entry, findings), ...leasedInstances(record, entry, findings)];
   const reused = reuse(instances, previous?.instances);
   const gone = reuse(goneInstances(descriptor.version, entry), previous?.gone);
   if (
@@ -96,7 +106,7 @@ export function buildVersion(
 function staticInstances(
   { descriptor, registered_at }: AgentRecord,
   entry: AgentEntry,
-  measured: Measured,
+  findings: Findings,
 ): InstanceState[] {
   return staticAddresses(descriptor).map(({ instanceId, host }) => {
     const found = entry.health.get(healthItem(descriptor.version, instanceId));
@@ -110,11 +120,11 @@ function staticInstances(
       beat: null,
       source: 'static',
     };
-    return toState(facts, measured);
+    return toState(facts, findings);
   });
 }
 
-function leasedInstances({ descriptor }: AgentRecord, entry: AgentEntry, measured: Measured): InstanceState[] {
+function leasedInstances({ descriptor }: AgentRecord, entry: AgentEntry, findings: Findings): InstanceState[] {
   const ids = [...entry.instances.keys()].filter(
     (id) => entry.instances.get(id)?.record.version === descriptor.version,
   );
@@ -131,7 +141,7 @@ function leasedInstances({ descriptor }: AgentRecord, entry: AgentEntry, measure
       beat: entry.beats.get(instanceId) ?? null,
       source: 'lease',
     };
-    return toState(facts, measured);
+    return toState(facts, findings);
   });
 }
 
@@ -146,13 +156,14 @@ interface InstanceFacts {
   source: InstanceState['source'];
 }
 
-function toState(facts: InstanceFacts, measured: Measured): InstanceState {
+function toState(facts: InstanceFacts, { measured, ejections }: Findings): InstanceState {
   const { descriptor, instanceId, maxConcurrency, beat, health } = facts;
   const fullSince = maxConcurrency === null ? null : measured.fullSince(descriptor.name, instanceId);
   const inFlight = Math.max(
     beat?.in_flight ?? 0,
     fullSince === null ? 0 : measured.inFlight(descriptor.name, instanceId),
   );
+  const ejection = ejections.of(descriptor.name, instanceId, descriptor.version);
   const status = effectiveStatus({
     reported:
       facts.source === 'static' ? null : { status: beat?.status ?? 'ready', since: beat?.since ?? facts.registeredAt },
@@ -161,6 +172,7 @@ function toState(facts: InstanceFacts, measured: Measured): InstanceState {
     fullSince,
     maxConcurrency,
     health,
+    ejected: ejection && { since: ejection.since.toISOString(), reason: ejection.reason },
     gone: null,
   });
   return Object.freeze({
@@ -172,6 +184,7 @@ function toState(facts: InstanceFacts, measured: Measured): InstanceState {
     in_flight: inFlight,
     max_concurrency: maxConcurrency,
     health: health.state,
+    ...(ejection && { ejected_until: ejection.until.toISOString() }),
     source: facts.source,
   });
 }
@@ -190,6 +203,7 @@ function goneState(instanceId: string, record: GoneRecord): InstanceState {
     fullSince: null,
     maxConcurrency: null,
     health: UNPROBED,
+    ejected: null,
     gone: { cause: record.cause, at: record.at, lastStatus: record.last_status },
   });
   return Object.freeze({
@@ -219,5 +233,6 @@ function reuse(next: InstanceState[], previous: InstanceState[] | undefined): In
 }
 
 function sameInstance(a: InstanceState, b: InstanceState): boolean {
-  return (Object.keys(b) as (keyof InstanceState)[]).every((key) => a[key] === b[key]);
+  const keys = Object.keys(b) as (keyof InstanceState)[];
+  return keys.length === Object.keys(a).length && keys.every((key) => a[key] === b[key]);
 }

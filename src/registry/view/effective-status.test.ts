@@ -13,8 +13,10 @@ const base: StatusInputs = {
   fullSince: null,
   maxConcurrency: 4,
   health: unprobed,
+  ejected: null,
   gone: null,
 };
+const ejected = { since: FULL, reason: 'ejected after 5 failures in a row, back at 00:03:30' };
 
 it.each<[string, Partial<StatusInputs>, ReturnType<typeof effectiveStatus>]>([
   ['as reported', {}, { status: 'ready', status_reason: 'reported ready', since: REPORTED }],
@@ -53,8 +55,18 @@ it.each<[string, Partial<StatusInputs>, ReturnType<typeof effectiveStatus>]>([
     { status: 'unavailable', status_reason: 'health check failing: answered HTTP 500', since: HEALTH },
   ],
   [
+    'ejected, whatever was reported',
+    { ejected, inFlight: 9, reported: { status: 'draining', since: REPORTED } },
+    { status: 'unavailable', status_reason: ejected.reason, since: FULL },
+  ],
+  [
+    'failing before ejected',
+    { ejected, health: failing },
+    { status: 'unavailable', status_reason: 'health check failing: answered HTTP 500', since: HEALTH },
+  ],
+  [
     'gone before all else',
-    { health: failing, gone: { cause: 'expired', at: FULL, lastStatus: 'busy' } },
+    { ejected, health: failing, gone: { cause: 'expired', at: FULL, lastStatus: 'busy' } },
     { status: 'expired', status_reason: 'its lease expired; last reported busy', since: FULL },
   ],
   [

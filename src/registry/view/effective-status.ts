@@ -12,6 +12,8 @@ export interface StatusInputs {
   fullSince: string | null;
   maxConcurrency: number | null;
   health: { state: InstanceHealth; since: string; reason: string };
+  /** Set while it is left alone for failing in a row. */
+  ejected: { since: string; reason: string } | null;
   /** Set when the instance is no more. */
   gone: { cause: 'expired' | 'deregistered'; at: string; lastStatus: string } | null;
 }
@@ -20,7 +22,7 @@ export interface StatusInputs {
 export type EffectiveStatus = Pick<InstanceState, 'status' | 'status_reason' | 'since'>;
 
 /**
- * Alive is not ready (R14). In this order: gone → expired; probing fails → unavailable; draining, as reported;
+ * Alive is not ready (R14). In this order: gone → expired; probing fails or ejected → unavailable; draining, as reported;
  * `in_flight ≥ max_concurrency` → busy, whatever was reported; else as reported; static addresses are ready.
  */
 export function effectiveStatus({
@@ -30,6 +32,7 @@ export function effectiveStatus({
   fullSince,
   maxConcurrency,
   health,
+  ejected,
   gone,
 }: StatusInputs): EffectiveStatus {
   if (gone !== null) {
@@ -38,6 +41,7 @@ export function effectiveStatus({
   }
   if (health.state === 'failing')
     return { status: 'unavailable', status_reason: `health check failing: ${health.reason}`, since: health.since };
+  if (ejected !== null) return { status: 'unavailable', status_reason: ejected.reason, since: ejected.since };
   const since = reported?.since ?? registeredAt;
   if (reported?.status === 'draining')
     return { status: 'draining', status_reason: 'reported draining: finishes its work and takes nothing new', since };

@@ -1,7 +1,7 @@
 import { compare } from 'semver';
 import type { Descriptor } from '../../protocol/descriptor';
 import type { AgentVersion } from '../../protocol/world';
-import { buildVersion, emptyEntry, type AgentEntry, type Measured } from './agent-entry';
+import { buildVersion, emptyEntry, type AgentEntry, type Findings } from './agent-entry';
 import type { Clock } from '../clock';
 import { GONE_TTL_SEC } from '../instances/instance-store';
 import type { Keyspace, ParsedKey } from '../keys';
@@ -21,7 +21,7 @@ export interface RegistryStateOptions {
   keys: Keyspace;
   logger: Logger;
   clock: Clock;
-  measured: Measured;
+  findings: Findings;
 }
 
 /** The records of all agents and what routing sees of them, brought up to date change by change. No I/O. */
@@ -140,7 +140,7 @@ export class RegistryState {
         buildVersion(
           record,
           entry,
-          this.options.measured,
+          this.options.findings,
           before.find(({ version }) => version === record.descriptor.version),
         ),
       );

@@ -1,10 +1,13 @@
+import type { BreakerLookup } from '../../protocol/reliability';
 import type { InstanceState } from '../../protocol/shapes';
 import type { AgentVersion, StatsLookup, World } from '../../protocol/world';
 import { healthItem, leaseTarget } from './agent-entry';
 import { systemClock, type Clock } from '../clock';
+import { DegradedWatch } from './degraded';
 import { Fullness } from './fullness';
 import { GoneWriter } from './gone-writer';
 import { Keyspace } from '../keys';
+import type { EjectionLookup } from '../limits/ejections';
 import { PrefixMirror, type MirrorChange } from '../mirror/prefix-mirror';
 import { DEFAULT_KEY_PREFIX, type RegistryOptions } from '../registry';
 import type { HealthRecord } from '../records';
@@ -16,8 +19,15 @@ export interface RegistryViewOptions extends RegistryOptions {
   refreshIntervalMs: number;
   /** Measured behaviour, as of {@link StatsHub.lookup}. Default: nothing is measured. */
   stats?: StatsLookup;
+  /** Who is left alone for failing in a row: `Ejections`. Default: nobody. */
+  ejections?: EjectionLookup;
+  /** Breakers, handed on in {@link World.breakers}. Default: none. */
+  breakers?: BreakerLookup;
+  /** `registry.health_threshold` (R24), 0–1: below this healthy share {@link World.degraded} is set. Default: never. */
+  healthThreshold?: number;
 }
 
+const NOBODY_EJECTED: EjectionLookup = { of: () => null, onChange: () => () => undefined };
 const NOTHING_MEASURED: StatsLookup = { ability: () => null, instance: () => null };
 /** How often measured calls in flight are compared with the instances' limits. */
 const RECOUNT_MS = 1_000;
@@ -32,11 +42,15 @@ export class RegistryView {
   private readonly goneWriter: GoneWriter;
   private readonly fullness: Fullness;
   private readonly stats: StatsLookup;
+  private readonly ejections: EjectionLookup;
+  private readonly breakers: BreakerLookup | undefined;
+  private readonly degraded: DegradedWatch | null;
   private readonly recounting = new Ticker(RECOUNT_MS, () => Promise.resolve(this.recount()));
   private readonly clock: Clock;
   private readonly listeners = new Set<() => void>();
   private cached: World | null = null;
   private changes = 0;
+  private stopListening: () => void = () => undefined;
 
   constructor({
     etcd,
@@ -46,13 +60,20 @@ export class RegistryView {
     clock = systemClock,
     refreshIntervalMs,
     stats = NOTHING_MEASURED,
+    ejections = NOBODY_EJECTED,
+    breakers,
+    healthThreshold,
   }: RegistryViewOptions) {
     const keys = new Keyspace(keyPrefix, tenant);
     this.clock = clock;
     this.stats = stats;
+    this.ejections = ejections;
+    this.breakers = breakers;
+    this.degraded =
+      healthThreshold === undefined ? null : new DegradedWatch({ threshold: healthThreshold, clock, logger });
     this.fullness = new Fullness(stats, clock);
     this.goneWriter = new GoneWriter({ etcd, keys, logger, clock });
-    this.state = new RegistryState({ keys, logger, clock, measured: this.fullness });
+    this.state = new RegistryState({ keys, logger, clock, findings: { measured: this.fullness, ejections } });
     this.mirror = new PrefixMirror({
       etcd,
       prefix: keys.registry,
@@ -66,10 +87,15 @@ export class RegistryView {
   /** Reads the registry and follows it from then on. @throws ReachError `engine_unavailable`; may be called again. */
   async start(): Promise<void> {
     await this.mirror.start();
+    this.stopListening();
+    this.stopListening = this.ejections.onChange((name) => this.rebuild([name]));
+    // What was ejected or came back between the listing and now.
+    this.rebuild(new Set(this.state.all().map(({ name }) => name)));
     this.recounting.start();
   }
 
   async stop(): Promise<void> {
+    this.stopListening();
     await this.recounting.stop();
     this.goneWriter.stop();
     await this.mirror.stop();
@@ -84,6 +110,8 @@ export class RegistryView {
       revision: `${this.mirror.currentRevision}.${this.changes}`,
       agents: this.state.all(),
       stats: this.stats,
+      ...(this.breakers && { breakers: this.breakers }),
+      ...(this.degraded && { degraded: this.degraded.current }),
     });
     return this.cached;
   }
@@ -128,11 +156,15 @@ export class RegistryView {
   }
 
   private recount(): void {
-    const names = this.fullness.refresh(this.state.all());
-    if (names.size > 0 && this.state.rebuild(names)) this.announce();
+    this.rebuild(this.fullness.refresh(this.state.all()));
+  }
+
+  private rebuild(names: Iterable<string>): void {
+    if (this.state.rebuild(names)) this.announce();
   }
 
   private announce(): void {
+    this.degraded?.reassess(this.state.all());
     this.cached = null;
     this.changes += 1;
     for (const listener of this.listeners) listener();
