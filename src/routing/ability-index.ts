@@ -1,5 +1,6 @@
 import type { Capability, Descriptor } from '../protocol/descriptor';
 import type { AbilityText } from '../protocol/matching';
+import type { BreakerKey } from '../protocol/reliability';
 import type { AgentVersion, World } from '../protocol/world';
 import { compareVersionsDescending } from '../protocol/versions';
 
@@ -16,6 +17,8 @@ export interface SharedSchema {
 
 /** One ability of one version of an agent. */
 export interface Offer {
+  /** Its place among all offers of the index, from 0. */
+  position: number;
   /** Position of the agent in {@link AbilityIndex.agents}: its instances change, the offer does not. */
   slot: number;
   agentName: string;
@@ -23,6 +26,8 @@ export interface Offer {
   capability: Capability;
   text: AbilityText;
   schema: SharedSchema;
+  /** Whom its breaker guards; made once, so that asking the breaker makes nothing. */
+  breakerKey: Readonly<BreakerKey>;
   /** The same ability in all versions of the agent, best version first; null when there is just this one. */
   siblings: Offer[] | null;
   /** The agent has just this version. */
@@ -114,14 +119,17 @@ export function compareText(a: string, b: string): number {
 function offersOf(agents: readonly AgentVersion[]): Offer[] {
   const schemas = new Map<string, SharedSchema>();
   const texts = new Map<string, AbilityText>();
+  let position = 0;
   return agents.flatMap(({ name, version, descriptor }, slot) =>
     descriptor.capabilities.map((capability) => ({
+      position: position++,
       slot,
       agentName: name,
       agentVersion: version,
       capability,
       text: share(texts, textOf(capability)),
       schema: sharedSchema(schemas, capability.input_schema),
+      breakerKey: { agentName: name, agentVersion: version, ability: capability.name },
       siblings: null,
       onlyVersion: agents[slot - 1]?.name !== name && agents[slot + 1]?.name !== name,
     })),

@@ -1,11 +1,12 @@
 import type { Match, Matcher } from '../protocol/matching';
 import { ReachError } from '../protocol/reach-error';
-import type { StatsLookup } from '../protocol/world';
+import type { World } from '../protocol/world';
 import { compareText, type AbilityIndex, type Offer, type OfferGroup } from './ability-index';
+import { annotated, notReadyYet } from './annotations';
+import { Admissions, mightPass, rolling } from './admissions';
 import { Scoring, type ScoredOffer } from './candidates';
 import { compareByMeaning, type Matches } from './comparison';
 import type { Chosen, Outcome } from './outcome';
-import { readinessOf } from './readiness';
 import { nobodyFits, nothingToCompare, offTopic, type Refusal } from './refusals';
 import { applyingRules } from './rules';
 import { ANY_ABILITY, groupIn, scopeOf, type Scope } from './scope';
@@ -25,16 +26,25 @@ export interface ChooserDeps {
   config: RouterConfig;
   weights: Record<FactorName, number>;
   random: () => number;
+  /** Wall clock: ejections end at a time of day. */
+  now: () => Date;
+}
+
+/** What a choice is made of. */
+export interface ChoiceInput {
+  index: AbilityIndex;
+  world: World;
+  request: RouteRequest;
+  /** Nothing is rolled: whoever might pass its breaker counts as passing. */
+  dryRun: boolean;
 }
 
 /** All that one choice works with. */
-interface Task {
-  index: AbilityIndex;
-  stats: StatsLookup;
-  request: RouteRequest;
+interface Task extends ChoiceInput {
   scope: Scope;
   group: OfferGroup;
   sieve: Sieve;
+  now: () => Date;
 }
 
 /** Chooses among the offers that a request names and that pass the filters. */
@@ -44,7 +54,8 @@ export class Chooser {
   constructor(private readonly deps: ChooserDeps) {}
 
   /** @throws ReachError `invalid_request` only; that nobody fits is an outcome. */
-  async choose(index: AbilityIndex, stats: StatsLookup, request: RouteRequest): Promise<Outcome> {
+  async choose(input: ChoiceInput): Promise<Outcome> {
+    const { index, world, request } = input;
     const scope = scopeOf(request);
     let group: OfferGroup;
     try {
@@ -52,12 +63,21 @@ export class Chooser {
     } catch (caught) {
       return { kind: 'refused', error: ReachError.from(caught), sieve: null, refusals: [] };
     }
-    const task = { index, stats, request, scope, group };
-    const outcome = await this.among({ ...task, sieve: new Sieve(index, scope, request, true) });
-    if (outcome.kind === 'chosen' || request.mode === 'sync') return outcome;
-    // A durable hand-over waits for its agent, so readiness does not count.
-    const patient = await this.among({ ...task, sieve: new Sieve(index, scope, request, false) });
-    return patient.kind === 'chosen' ? notReadyYet(patient) : patient;
+    const task = { ...input, scope, group, now: this.deps.now };
+    const sieve = new Sieve(index, scope, request, { mustBeReady: true, admissions: this.admissions(input) });
+    const outcome = await this.among({ ...task, sieve });
+    if (outcome.kind === 'chosen') return annotated(outcome, input);
+    // In degraded mode nothing waits for health (R24).
+    if (request.mode === 'sync' || world.degraded) return outcome;
+    // A durable hand-over waits for its agent, so neither readiness nor breakers count.
+    const patient = await this.among({ ...task, sieve: new Sieve(index, scope, request, { mustBeReady: false }) });
+    return patient.kind === 'chosen' ? notReadyYet(patient, sieve) : patient;
+  }
+
+  private admissions({ index, world, dryRun }: ChoiceInput): Admissions | undefined {
+    if (!world.breakers) return undefined;
+    const passage = dryRun ? mightPass : rolling(this.deps.random);
+    return new Admissions(world.breakers, passage, index.all.offers.length);
   }
 
   /** Uses up the turn that a round-robin choice took. */
@@ -77,12 +97,19 @@ export class Chooser {
     if (fitting.length === 0) return refused(nobodyFits({ ...task, refusals }), task, refusals);
     const byRule = this.byRule(task, fitting, refusals);
     if (byRule.outcome) return byRule.outcome;
-    const strategy = task.scope.agent === undefined ? this.deps.config.defaultStrategy : 'score_based';
+    const strategy = this.strategyOf(task);
     const { matches, failure } = await this.compare(task, fitting, strategy);
     const scoring = this.score(task, fitting, matches);
     const effective = failure === null ? strategy : this.deps.config.fallbackStrategy;
     const notes = [...byRule.notes, ...(failure === null ? [] : [failure])];
     return this.pick(task, { scoring, refusals, notes, strategy: effective });
+  }
+
+  /** In degraded mode the load is spread rather than aimed (R24); a named agent leaves nothing to spread. */
+  private strategyOf({ scope, world }: Task): ChoiceStrategy {
+    if (scope.agent !== undefined) return 'score_based';
+    const { defaultStrategy, fallbackStrategy } = this.deps.config;
+    return world.degraded ? fallbackStrategy : defaultStrategy;
   }
 
   /** Which ability is open: the nearest in meaning are scored, as far as they fit and have to do with the text. */
@@ -108,8 +135,8 @@ export class Chooser {
     return this.pick(task, { scoring, refusals, notes: byRule.notes, strategy: 'score_based' });
   }
 
-  private score({ stats }: Task, offers: readonly Offer[], matches: Matches): Scoring {
-    return new Scoring(offers, { matches, stats, weights: this.deps.weights });
+  private score({ world }: Task, offers: readonly Offer[], matches: Matches): Scoring {
+    return new Scoring(offers, { matches, stats: world.stats, weights: this.deps.weights });
   }
 
   /** Explicit rules come before scoring (R19), unless the caller has named the agent. */
@@ -218,9 +245,4 @@ function nearest(matches: Matches): { ability: string; fit: number } | null {
 
 function hasSeveralAbilities({ offers }: OfferGroup): boolean {
   return offers.some((offer) => offer.capability.name !== offers[0]!.capability.name);
-}
-
-function notReadyYet(outcome: Chosen): Chosen {
-  const { detail } = readinessOf(outcome.index.agentOf(outcome.chosen.offer));
-  return { ...outcome, notes: [...outcome.notes, `not ready now (${detail}), so it waits until it is`] };
 }

@@ -23,6 +23,7 @@ export function toDecision(outcome: Chosen, context: RecordContext): Decision {
   const { chosen, strategy, refusals, sieve } = outcome;
   const { request } = context;
   const { agentName, agentVersion, capability } = chosen.offer;
+  const mark = sieve.admission(chosen.offer)?.gate.mark ?? null;
   return {
     decision_id: context.decisionId,
     at: context.at.toISOString(),
@@ -30,7 +31,13 @@ export function toDecision(outcome: Chosen, context: RecordContext): Decision {
     ...(request.version !== undefined && { version: request.version }),
     group: request.group,
     strategy,
-    chosen: { agent_name: agentName, agent_version: agentVersion, ability: capability.name, score: chosen.score },
+    chosen: {
+      agent_name: agentName,
+      agent_version: agentVersion,
+      ability: capability.name,
+      score: chosen.score,
+      ...(mark !== null && { admission: mark }),
+    },
     confidence: confidence(outcome),
     explored: false,
     candidates: recordedCandidates(outcome, context),

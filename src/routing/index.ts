@@ -1,5 +1,6 @@
 /** Routing: who takes a request, and why. Pure; the registry's view and the vectors are brought in from outside. */
-export { Router, type RouterDeps } from './router';
+export { fallbackFor, type DeclaredFallback } from './fallback';
+export { Router, type PickOptions, type RouterDeps, type StandingDecision } from './router';
 export { SemanticMatcher, type SemanticMatcherDeps } from './meaning/semantic-matcher';
 export {
   DEFAULT_ROUTER_CONFIG,

@@ -76,10 +76,23 @@ describe('pickInstance', () => {
     expect(routerOf(others, () => 0).pickInstance('a', '1.0.0', 'work')).toBeNull();
     const router = routerOf([...others, idle, busy], () => 0);
     expect(router.pickInstance('a', '1.0.0', 'work')?.instance_id).toBe('idle');
-    expect(router.pickInstance('a', '1.0.0', 'work', ['idle'])?.instance_id).toBe('busy');
-    expect(router.pickInstance('a', '1.0.0', 'work', ['idle', 'busy'])).toBeNull();
+    expect(router.pickInstance('a', '1.0.0', 'work', { exclude: ['idle'] })?.instance_id).toBe('busy');
+    expect(router.pickInstance('a', '1.0.0', 'work', { exclude: ['idle', 'busy'] })).toBeNull();
     expect(router.pickInstance('a', '9.9.9', 'work')).toBeNull();
     expect(router.pickInstance('a', '1.0.0', 'rest')).toBeNull();
+  });
+
+  test('leaves out what is full by the live count, or by what the caller says instead', () => {
+    const countOf = (in_flight: number) => ({ idle: { in_flight } });
+    const picked = (inFlight: number, isFull?: (one: InstanceState) => boolean) =>
+      routerOf([idle, busy], () => 0, countOf(inFlight)).pickInstance('a', '1.0.0', 'work', { isFull })?.instance_id;
+    expect(picked(3)).toBe('idle');
+    expect(picked(4)).toBe('busy');
+    expect(picked(5)).toBe('busy');
+    expect(picked(0, ({ instance_id }) => instance_id === 'idle')).toBe('busy');
+    expect(picked(4, ({ instance_id }) => instance_id === 'busy')).toBe('idle');
+    const unlimited = instance({ instance_id: 'idle', max_concurrency: null });
+    expect(routerOf([unlimited], () => 0, countOf(1000)).pickInstance('a', '1.0.0', 'work')).toBe(unlimited);
   });
 });
 

@@ -17,8 +17,13 @@ export function isReady(instance: InstanceState): boolean {
   return instance.status === 'ready' && !isFull(instance);
 }
 
-function isFull({ in_flight, max_concurrency }: InstanceState): boolean {
-  return max_concurrency !== null && in_flight >= max_concurrency;
+function isFull(instance: InstanceState): boolean {
+  return isFullBy(instance.in_flight, instance);
+}
+
+/** Whether that many calls in flight leave an instance no place; an unknown count leaves it some. */
+export function isFullBy(inFlight: number | undefined, { max_concurrency }: InstanceState): boolean {
+  return max_concurrency !== null && inFlight !== undefined && inFlight >= max_concurrency;
 }
 
 /** Whether any instance of the agent can take work; the words come from {@link readinessOf}. */

@@ -1,14 +1,18 @@
 import { ReachError, type ReachErrorOptions } from '../protocol/reach-error';
 import { HEARTBEAT_INTERVAL_MS, MAX_RECORDED_CANDIDATES } from '../protocol/limits';
 import type { Diagnosis, Exclusion } from '../protocol/shapes';
+import type { World } from '../protocol/world';
 import type { AbilityIndex, Offer } from './ability-index';
 import { readinessOf, type Readiness } from './readiness';
 import { versionsOf } from './scope';
 import { describeFindings, STAGES, type Sieve, type Stage } from './sieve';
 import type { RouteRequest } from './types';
+import { degradedNote } from './wording';
 
 /** A slot may come free any moment; anything else changes with a heartbeat. */
 const RETRY_WHEN_BUSY_MS = 1_000;
+/** An ejection that ends this instant is seen to end a moment later. */
+const MIN_RETRY_AFTER_EJECTION_MS = 100;
 
 /** An offer that did not pass a filter. */
 export interface Refusal {
@@ -27,9 +31,12 @@ export function toExclusions(refusals: readonly Refusal[], sieve: Sieve): Exclus
 
 export interface Nobody {
   index: AbilityIndex;
+  world: Pick<World, 'degraded'>;
   sieve: Sieve;
   request: RouteRequest;
   refusals: readonly Refusal[];
+  /** Wall clock: ejections end at a time of day. */
+  now: () => Date;
 }
 
 /**
@@ -79,21 +86,60 @@ const ERRORS: Record<Stage, ErrorOf> = {
     return refuse('no_ready_instance', nobody, { offers, message, reason: 'not_ready', options });
   },
   readiness: notReady,
+  breaker: circuitOpen,
   // Somebody superseded somebody else, so somebody fits: this stage is never the last.
   superseded: notReady,
 };
 
+/**
+ * Nobody is ready: by status, or because probes and ejections leave none. In degraded mode (R24) the excess fails fast
+ * instead of being told to wait for health. Envoy's panic threshold would now call instances whose health check fails
+ * as well; we do not: R14 routes only to what can really take work, a reach that fails at a sick agent costs its caller
+ * the whole deadline and may have had half an effect, and the sick agent the load that keeps it down.
+ */
 function notReady(nobody: Nobody, offers: readonly Offer[]): ReachError {
   const states = offers.map((offer) => readinessOf(nobody.index.agentOf(offer)));
   const all = (status: Readiness['status']) => states.every((state) => state.status === status);
-  const never = all('never_registered');
-  const told = offers.slice(0, 3).map((offer, i) => `${offer.agentName} ${offer.agentVersion}: ${states[i]!.detail}`);
-  const more = offers.length > 3 ? ` (and ${offers.length - 3} more)` : '';
-  const message = `no agent is ready for ${wanted(nobody)}: ${told.join('; ')}${more}`;
+  const unavailable = all('unavailable');
+  const { degraded } = nobody.world;
+  const prefix = degraded ? `${degradedNote(degraded)}; ` : '';
+  const told = listed(offers, (_, i) => states[i]!.detail);
+  const message = `${prefix}no agent is ready for ${wanted(nobody)}: ${told}`;
   const busy = states.some((state) => state.status === 'busy');
-  const options = { retryAfterMs: busy ? RETRY_WHEN_BUSY_MS : HEARTBEAT_INTERVAL_MS };
-  const code = all('unavailable') ? 'all_instances_unavailable' : 'no_ready_instance';
-  return refuse(code, nobody, { offers, message, reason: never ? 'never_registered' : 'not_ready', options });
+  const whenUp = unavailable ? untilFirstReturns(nobody, offers) : HEARTBEAT_INTERVAL_MS;
+  const options = { retryAfterMs: busy ? RETRY_WHEN_BUSY_MS : whenUp };
+  const code = degraded ? 'degraded_mode' : unavailable ? 'all_instances_unavailable' : 'no_ready_instance';
+  const reason = all('never_registered') ? 'never_registered' : 'not_ready';
+  return refuse(code, nobody, { offers, message, reason, options });
+}
+
+/** Ms until the first unavailable instance may be back: an ejected one when its time is over, another any heartbeat. */
+function untilFirstReturns({ index, now }: Nobody, offers: readonly Offer[]): number {
+  const nowMs = now().getTime();
+  const waits = offers
+    .flatMap((offer) => index.agentOf(offer).instances)
+    .filter(({ status }) => status === 'unavailable')
+    .map(({ ejected_until }) => (ejected_until === undefined ? NaN : Date.parse(ejected_until) - nowMs))
+    .map((ms) => (Number.isFinite(ms) ? Math.max(MIN_RETRY_AFTER_EJECTION_MS, ms) : HEARTBEAT_INTERVAL_MS));
+  return waits.length === 0 ? HEARTBEAT_INTERVAL_MS : Math.min(...waits);
+}
+
+/** Somebody is ready, but breakers hold all of them back. */
+function circuitOpen(nobody: Nobody, offers: readonly Offer[]): ReachError {
+  const gates = offers.map((offer) => nobody.sieve.admission(offer)?.gate).filter((gate) => gate !== undefined);
+  const told = listed(offers, (offer) => nobody.sieve.explain(offer, 'breaker'));
+  const retryAfterMs = Math.min(...gates.map((gate) => gate.retryAfterMs));
+  const message = `circuit breakers hold back all that are ready for ${wanted(nobody)}: ${told}; try again in ${retryAfterMs} ms`;
+  return refuse('circuit_open', nobody, { offers, message, reason: 'breaker_open', options: { retryAfterMs } });
+}
+
+/** The first three in words, the rest counted. */
+function listed(offers: readonly Offer[], detailOf: (offer: Offer, position: number) => string): string {
+  const told = offers
+    .slice(0, 3)
+    .map((offer, i) => `${offer.agentName} ${offer.agentVersion}: ${detailOf(offer, i)}`)
+    .join('; ');
+  return offers.length > 3 ? `${told} (and ${offers.length - 3} more)` : told;
 }
 
 interface RefuseInput {
@@ -104,10 +150,11 @@ interface RefuseInput {
   options?: ReachErrorOptions;
 }
 
-function refuse(code: ReachError['code'], { index }: Nobody, input: RefuseInput): ReachError {
+function refuse(code: ReachError['code'], { index, sieve }: Nobody, input: RefuseInput): ReachError {
   const agents = input.offers.slice(0, MAX_RECORDED_CANDIDATES).map((offer) => {
     const { status, since, detail } = readinessOf(index.agentOf(offer));
-    return { agent_name: offer.agentName, agent_version: offer.agentVersion, status, since, detail };
+    const told = (input.reason === 'breaker_open' && sieve.admission(offer)?.gate.detail) || detail;
+    return { agent_name: offer.agentName, agent_version: offer.agentVersion, status, since, detail: told };
   });
   const diagnosis: Diagnosis = {
     reason: input.reason,

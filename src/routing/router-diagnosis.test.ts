@@ -9,7 +9,8 @@ import { DEFAULT_ROUTER_CONFIG, Router, SemanticMatcher, type RouteRequest } fro
 function routerOf(agents: AgentVersion[]): Router {
   const view = world({ agents });
   const matcher = new SemanticMatcher({ embedder: new WordEmbedder(), fallback: new LexicalMatcher() });
-  return new Router({ world: () => view, matcher, config: DEFAULT_ROUTER_CONFIG });
+  const now = () => new Date('2026-03-01T12:03:10.000Z');
+  return new Router({ world: () => view, matcher, config: DEFAULT_ROUTER_CONFIG, now });
 }
 
 async function refusal(agents: AgentVersion[], overrides: Partial<RouteRequest>): Promise<ReachError> {
@@ -182,6 +183,40 @@ describe('readiness', () => {
     expect((await refusal([ocr({}, [failing])], wanted)).code).toBe('all_instances_unavailable');
     const mixed = [failing, instance({ instance_id: 'i-2', status: 'busy' })];
     expect((await refusal([ocr({}, mixed)], wanted)).code).toBe('no_ready_instance');
+  });
+
+  const ejectedUntil = (ejected_until: string, instance_id = 'i-1') =>
+    instance({ instance_id, status: 'unavailable', status_reason: 'ejected: 5 failures in a row', ejected_until });
+  const failing = instance({ instance_id: 'sick', status: 'unavailable', health: 'failing' });
+
+  test.each([
+    [
+      'when the first of them is let back in',
+      [ejectedUntil('2026-03-01T12:04:10Z'), ejectedUntil('2026-03-01T12:03:30Z', 'i-2')],
+      20_000,
+    ],
+    ['never at once', [ejectedUntil('2026-03-01T12:03:10.020Z')], 100],
+    ['nor in the past', [ejectedUntil('2026-03-01T12:03:00Z')], 100],
+    ['with the next heartbeat when another may recover before', [ejectedUntil('2026-03-01T12:04:10Z'), failing], 3_000],
+    ['unless the ejection ends first', [ejectedUntil('2026-03-01T12:03:12Z'), failing], 2_000],
+    [
+      'whatever has expired beside it',
+      [ejectedUntil('2026-03-01T12:03:30Z'), instance({ instance_id: 'i-2', status: 'expired' })],
+      20_000,
+    ],
+    ['by heartbeat when the time cannot be read', [ejectedUntil('soon')], 3_000],
+  ])('ejection leaves none: to be tried again %s', async (_when, instances, retryAfterMs) => {
+    const { code, options } = await refusal([ocr({}, instances)], wanted);
+    expect(code).toBe('all_instances_unavailable');
+    expect(options.retryAfterMs).toBe(retryAfterMs);
+    expect(options.diagnosis).toMatchObject({ reason: 'not_ready', agents: [{ status: 'unavailable' }] });
+  });
+
+  test('ejections do not speak for those who are not ready by status', async () => {
+    const mixed = [ejectedUntil('2026-03-01T12:04:10Z'), instance({ instance_id: 'i-2', status: 'draining' })];
+    const { code, options } = await refusal([ocr({}, mixed)], wanted);
+    expect(code).toBe('no_ready_instance');
+    expect(options.retryAfterMs).toBe(3_000);
   });
 
   test('one ready instance among others is enough', async () => {

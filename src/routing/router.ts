@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Matcher } from '../protocol/matching';
+import type { AdmissionMark } from '../protocol/reliability';
 import type { Decision, InstanceState } from '../protocol/shapes';
 import type { World } from '../protocol/world';
 import { IndexCache, type AbilityIndex, type Offer } from './ability-index';
+import { stillPasses } from './admissions';
 import { Chooser } from './chooser';
 import { toDecision, toExplanation, toFailedExplanation, type RecordContext } from './decision';
 import { instanceWeight, pickWeighted } from './instances';
 import type { Outcome } from './outcome';
-import { isReady } from './readiness';
+import { isFullBy, isReady } from './readiness';
 import { scopeOf } from './scope';
 import { effectiveWeights, requireWeights } from './score';
 import { searchByMeaning } from './search';
@@ -25,6 +27,18 @@ export interface RouterDeps {
   now?: () => Date;
   /** Ids of decisions. Default UUIDs. */
   newId?: () => string;
+}
+
+/** A decision as {@link Router.stillGood} looks at it. */
+export interface StandingDecision {
+  chosen: Pick<Decision['chosen'], 'agent_name' | 'agent_version' | 'ability'> & { admission?: AdmissionMark };
+}
+
+export interface PickOptions {
+  /** Instance ids that are passed over. */
+  exclude?: readonly string[];
+  /** Which instances have no place free, where the caller knows better than the live count. */
+  isFull?: (instance: InstanceState) => boolean;
 }
 
 /** Chooses an agent for a request: filter → score → choose → explain (R16–R20, R22). Does no I/O of its own. */
@@ -45,7 +59,8 @@ export class Router {
     const { matcher, config } = deps;
     this.weights = effectiveWeights(config);
     requireWeights('router.instance_weights', { ...config.instanceWeights });
-    this.chooser = new Chooser({ matcher, config, weights: this.weights, random: this.deps.random });
+    const { random, now } = this.deps;
+    this.chooser = new Chooser({ matcher, config, weights: this.weights, random, now });
   }
 
   /** Computes the vectors of all abilities ahead of time; call it at start and whenever the registry changes. */
@@ -54,52 +69,65 @@ export class Router {
   }
 
   /**
-   * Decides who takes a request.
+   * Decides who takes a request. A breaker that lets a share pass is rolled here, once; `chosen.admission` says so.
    * @throws ReachError `ability_not_found`, `agent_not_found`, `version_not_found`, `message_type_not_accepted`,
-   *   `payload_schema_mismatch` (with `errors`), `no_ready_instance`, `all_instances_unavailable` (with
-   *   `retryAfterMs`), each with a `diagnosis`; `invalid_request` for what cannot be understood
+   *   `payload_schema_mismatch` (with `errors`), `no_ready_instance`, `all_instances_unavailable`, `circuit_open`,
+   *   `degraded_mode` (with `retryAfterMs`), each with a `diagnosis`; `invalid_request` for what cannot be understood
    */
   async route(request: RouteRequest): Promise<Decision> {
-    const { outcome, context } = await this.choose(request);
+    const { outcome, context } = await this.choose(request, false);
     if (outcome.kind === 'refused') throw outcome.error;
     this.chooser.advance(outcome);
-    return toDecision(outcome, context);
+    const decision = toDecision(outcome, context);
+    if (decision.chosen.admission) this.deps.world().breakers?.admitted?.(outcome.chosen.offer.breakerKey);
+    return decision;
   }
 
   /**
-   * The dry run of {@link route}: nobody's turn is used up, and that nobody fits is an answer.
+   * The dry run of {@link route}: nobody's turn is used up, no breaker is rolled (whoever might pass is a candidate,
+   * and the reason says with which share), and that nobody fits is an answer.
    * @throws ReachError `invalid_request` only
    */
   async explain(request: RouteRequest): Promise<RouteExplanation> {
-    const { outcome, context } = await this.choose(request);
+    const { outcome, context } = await this.choose(request, true);
     return outcome.kind === 'refused'
       ? toFailedExplanation(outcome, context)
       : toExplanation(toDecision(outcome, context), this.weights);
   }
 
-  /** Whether a decision made elsewhere stands: the chosen version is registered, fits the request and is ready. */
-  stillGood(
-    decision: { chosen: Pick<Decision['chosen'], 'agent_name' | 'agent_version' | 'ability'> },
-    request: RouteRequest,
-  ): boolean {
-    const index = this.index();
-    const { agent_name, agent_version, ability } = decision.chosen;
+  /**
+   * Whether a decision made elsewhere stands: the chosen version is registered, fits the request, is ready, and passes
+   * its breaker: one marked with an `admission` while the breaker lets anything pass, any other while it is closed.
+   */
+  stillGood(decision: StandingDecision, request: RouteRequest): boolean {
+    const world = this.deps.world();
+    const index = this.indexes.of(world);
+    const { agent_name, agent_version, ability, admission } = decision.chosen;
     const offer = findOffer(index, { agent_name, agent_version, ability });
-    return offer !== null && new Sieve(index, scopeOf(request), request, true).ownRefusal(offer) === null;
+    if (offer === null) return false;
+    const sieve = new Sieve(index, scopeOf(request), request, { mustBeReady: true });
+    if (sieve.ownRefusal(offer) !== null) return false;
+    return !world.breakers || stillPasses(world.breakers.gate(offer.breakerKey), admission);
   }
 
   /**
-   * An instance to call, by load-weighted chance (R18). Null when no ready one has an address; agents that pull have
-   * none. `exclude` are instance ids.
+   * An instance to call, by load-weighted chance (R18). Null when no ready one has an address (agents that pull have
+   * none) and a place free: by what the registry says, by the live count of calls in flight, and by `isFull`.
    */
-  pickInstance(agentName: string, agentVersion: string, ability: string, exclude: string[] = []): InstanceState | null {
+  pickInstance(
+    agentName: string,
+    agentVersion: string,
+    ability: string,
+    { exclude = [], isFull }: PickOptions = {},
+  ): InstanceState | null {
     const { stats } = this.deps.world();
     const index = this.index();
     const offer = findOffer(index, { agent_name: agentName, agent_version: agentVersion, ability });
     if (!offer) return null;
-    const { instances } = index.agentOf(offer);
-    const callable = instances.filter((i) => isReady(i) && i.host !== null && !exclude.includes(i.instance_id));
     const statsOf = ({ instance_id }: InstanceState) => stats.instance(agentName, instance_id);
+    const hasNoPlace = isFull ?? ((instance: InstanceState) => isFullBy(statsOf(instance)?.in_flight, instance));
+    const { instances } = index.agentOf(offer);
+    const callable = instances.filter((instance) => isCallable(instance, exclude) && !hasNoPlace(instance));
     const weightOf = (instance: InstanceState) => instanceWeight(instance, statsOf, this.deps.config.instanceWeights);
     return pickWeighted(callable, weightOf, this.deps.random);
   }
@@ -116,9 +144,9 @@ export class Router {
     return this.indexes.of(this.deps.world());
   }
 
-  private async choose(request: RouteRequest): Promise<{ outcome: Outcome; context: RecordContext }> {
+  private async choose(request: RouteRequest, dryRun: boolean): Promise<{ outcome: Outcome; context: RecordContext }> {
     const world = this.deps.world();
-    const outcome = await this.chooser.choose(this.indexes.of(world), world.stats, request);
+    const outcome = await this.chooser.choose({ index: this.indexes.of(world), world, request, dryRun });
     const { instanceWeights } = this.deps.config;
     const recorded = { decisionId: this.deps.newId(), at: this.deps.now() };
     return { outcome, context: { request, stats: world.stats, weights: this.weights, instanceWeights, ...recorded } };
@@ -133,4 +161,8 @@ function findOffer(
   const same = (offer: Offer) =>
     offer.agentVersion === wanted.agent_version && offer.capability.name === wanted.ability;
   return offers.find(same) ?? null;
+}
+
+function isCallable(instance: InstanceState, exclude: readonly string[]): boolean {
+  return isReady(instance) && instance.host !== null && !exclude.includes(instance.instance_id);
 }

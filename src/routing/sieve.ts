@@ -2,26 +2,34 @@ import { validatePayload, type JsonSchema } from '../protocol/json-schema';
 import { ReachError, type FieldError } from '../protocol/reach-error';
 import { selectVersions } from '../protocol/versions';
 import type { AbilityIndex, Offer, SharedSchema } from './ability-index';
+import type { Admission, Admissions } from './admissions';
 import { hasReadyInstance, readinessOf } from './readiness';
 import { inScope, type Scope } from './scope';
 import type { RouteRequest } from './types';
+import { percent } from './wording';
 
 /** The filters after the name, in their order. A failure is reported for the last one that anybody came to. */
-export const STAGES = ['message_type', 'version', 'schema', 'tried', 'readiness', 'superseded'] as const;
+export const STAGES = ['message_type', 'version', 'schema', 'tried', 'readiness', 'breaker', 'superseded'] as const;
 export type Stage = (typeof STAGES)[number];
 
-/** Filters the offers of one request (R20, R14). What costs is remembered. */
+export interface SieveOptions {
+  /** False for a durable hand-over while nobody is ready. */
+  mustBeReady: boolean;
+  /** The breakers to pass; absent when there are none, or when they do not count. */
+  admissions?: Admissions;
+}
+
+/** Filters the offers of one request (R20, R14, R28). What costs is remembered. */
 export class Sieve {
   private readonly versionsByAgent = new Map<string, ReadonlySet<string>>();
   private readonly findingsBySchema = new Map<SharedSchema, FieldError[]>();
   private readonly tried: ReadonlySet<string>;
 
-  /** @param mustBeReady false for durable hand-over while nobody is ready */
   constructor(
     private readonly index: AbilityIndex,
     private readonly scope: Scope,
     private readonly request: RouteRequest,
-    private readonly mustBeReady: boolean,
+    private readonly options: SieveOptions,
   ) {
     this.tried = new Set(request.exclude);
   }
@@ -45,8 +53,13 @@ export class Sieve {
     if (!this.acceptsVersion(offer)) return 'version';
     if (this.findings(offer).length > 0) return 'schema';
     if (this.tried.size > 0 && this.tried.has(`${offer.agentName}#${offer.agentVersion}`)) return 'tried';
-    if (this.mustBeReady && !hasReadyInstance(agent)) return 'readiness';
-    return null;
+    if (this.options.mustBeReady && !hasReadyInstance(agent)) return 'readiness';
+    return this.admission(offer)?.passes === false ? 'breaker' : null;
+  }
+
+  /** How an offer meets its breaker; null when that is closed, or when breakers do not count. */
+  admission(offer: Offer): Admission | null {
+    return this.options.admissions?.of(offer) ?? null;
   }
 
   /** What the ability's input schema finds wrong with the payload. */
@@ -77,6 +90,8 @@ export class Sieve {
         return 'was tried already for this reach';
       case 'readiness':
         return readinessOf(agent).detail;
+      case 'breaker':
+        return heldBack(this.admission(offer));
       case 'superseded':
         return 'a higher version of the same agent fits as well';
     }
@@ -98,6 +113,12 @@ export class Sieve {
     }));
     return new Set(selectVersions(candidates, this.request.version).map((candidate) => candidate.version));
   }
+}
+
+function heldBack(admission: Admission | null): string {
+  const { share = 0, detail = '' } = admission?.gate ?? {};
+  const told = share > 0 ? `its breaker lets ${percent(share)} pass, not this` : 'its breaker refuses';
+  return detail === '' ? told : `${told}: ${detail}`;
 }
 
 /** A schema that cannot be evaluated excludes its own agent, not the others. */

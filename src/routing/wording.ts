@@ -1,5 +1,7 @@
 /** The sentences of `route_reason`: why this agent, for people. */
+import type { BreakerGate } from '../protocol/reliability';
 import type { Decision } from '../protocol/shapes';
+import type { DegradedMode } from '../protocol/world';
 import type { ScoredOffer } from './candidates';
 import type { FactorName } from './types';
 
@@ -56,6 +58,30 @@ function whatDecided(winner: ScoredOffer, runnerUp: ScoredOffer, weights: Record
 function matchingNotes({ match }: ScoredOffer): string[] {
   if (match?.degraded) return ['lexical fallback, embeddings unavailable'];
   return match?.by === 'lexical' ? ['compared by wording, no embeddings configured'] : [];
+}
+
+/** Why a call passes a breaker that is not closed (R28). */
+export function admissionNote({ mark, share }: Pick<BreakerGate, 'mark' | 'share'>): string {
+  switch (mark) {
+    case 'bypass':
+      return `passes its breaker as one of ${percent(share)} (bypass)`;
+    case 'probe':
+      return 'is the probe of an open breaker';
+    case 'recovery':
+      return `recovering, ${percent(share)} pass`;
+    case null:
+      return `its breaker lets ${percent(share)} pass`;
+  }
+}
+
+/** That the platform is in degraded mode (R24), and how far. */
+export function degradedNote({ healthyShare, threshold }: DegradedMode): string {
+  return `degraded mode: ${percent(healthyShare)} of the agents are healthy (threshold ${percent(threshold)})`;
+}
+
+/** A share of 0–1 for people: `5 %`, `0.5 %`. */
+export function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`;
 }
 
 function short(value: number): string {

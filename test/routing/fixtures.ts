@@ -1,7 +1,8 @@
 import { descriptorSchema, type DescriptorDraft } from '../../src/protocol/descriptor';
 import type { Embedder } from '../../src/protocol/matching';
+import type { BreakerGate, BreakerKey, BreakerLookup } from '../../src/protocol/reliability';
 import type { InstanceState } from '../../src/protocol/shapes';
-import type { AbilityStats, AgentVersion, World } from '../../src/protocol/world';
+import type { AbilityStats, AgentVersion, DegradedMode, World } from '../../src/protocol/world';
 import type { RouteRequest } from '../../src/routing';
 
 const SINCE = '2026-03-01T12:03:01.000Z';
@@ -38,11 +39,13 @@ export interface WorldParts {
   /** By `agent#version/ability`, and by instance id. */
   stats?: Record<string, Partial<AbilityStats>>;
   revision?: string;
+  breakers?: BreakerLookup;
+  degraded?: DegradedMode | null;
 }
 
 const NO_STATS: AbilityStats = { requests: 0, failures: 0, p50_ms: null, p95_ms: null, p99_ms: null, in_flight: 0 };
 
-export function world({ agents, stats = {}, revision = '1' }: WorldParts): World {
+export function world({ agents, stats = {}, revision = '1', breakers, degraded }: WorldParts): World {
   const lookUp = (key: string) => (Object.hasOwn(stats, key) ? { ...NO_STATS, ...stats[key] } : null);
   return {
     revision,
@@ -51,6 +54,34 @@ export function world({ agents, stats = {}, revision = '1' }: WorldParts): World
       ability: (name, version, ability) => lookUp(`${name}#${version}/${ability}`),
       instance: (_name, instanceId) => lookUp(instanceId),
     },
+    ...(breakers && { breakers }),
+    ...(degraded !== undefined && { degraded }),
+  };
+}
+
+const CLOSED: BreakerGate = Object.freeze({ share: 1, mark: null, detail: '', retryAfterMs: 0 });
+
+/** Breakers with these gates by `agent#version/ability`; the others are closed. Remembers whom it was asked about. */
+export class ScriptedBreakers implements BreakerLookup {
+  readonly asked: string[] = [];
+
+  constructor(readonly gates: Record<string, Partial<BreakerGate>>) {}
+
+  gate({ agentName, agentVersion, ability }: BreakerKey): BreakerGate {
+    const key = `${agentName}#${agentVersion}/${ability}`;
+    this.asked.push(key);
+    return Object.hasOwn(this.gates, key) ? { ...CLOSED, ...this.gates[key] } : CLOSED;
+  }
+}
+
+/** Numbers in [0, 1) that depend on the seed alone (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
 
