@@ -1,6 +1,7 @@
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { DescriptorDraft } from '../protocol/descriptor';
-import type { Json, JsonObject } from '../protocol/shapes';
+import type { DeliverySemantics, Json, JsonObject } from '../protocol/shapes';
+import type { DeduplicationStore } from './dedup/store';
 
 /** Where an agent's log lines go; pino and Temporal's loggers fit. */
 export interface AgentLog {
@@ -31,6 +32,10 @@ export interface AgentContext {
   /** The version that was asked to answer. */
   readonly version: string;
   readonly contextId: string | null;
+  /** Grows with every attempt and redrive of this reach; 19 digits, compared as text: a later one must win (R4). */
+  readonly fence: string;
+  /** What the sender asked for (R4). */
+  readonly deliverySemantics: DeliverySemantics;
   /** True for the marked share of traffic that tests a troubled ability (R28). */
   readonly bypass: boolean;
   /** W3C trace context of this attempt, for calls that the handler makes. */
@@ -116,6 +121,13 @@ export interface AgentOptions {
   startTimeoutMs?: number;
   /** Replaces a registered descriptor of the same version. Default false. */
   replaceDescriptor?: boolean;
+  /**
+   * Where the agent's instances remember what they have done (R7). Default `platform`: the gateway's store. `off`: nowhere,
+   * so that redeliveries run again and `exactly_once` is refused.
+   */
+  deduplication?: 'platform' | 'off' | DeduplicationStore;
+  /** How long results are remembered, ms. Default and least 24 h; the platform's store keeps them for at most 30 days. */
+  deduplicationTtlMs?: number;
   /** Drains on SIGTERM and SIGINT; the process then ends by itself. Default false. */
   handleSignals?: boolean;
   /** Default: pino to stderr, level `info`. */

@@ -23,6 +23,7 @@ import { EventEmitter } from 'node:events';
 import { hostname } from 'node:os';
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
+import { MAX_DEDUPLICATION_TTL_MS } from '../protocol/deduplication';
 import { DEFAULT_LEASE_TTL_SEC } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import { agentTaskQueue } from '../protocol/worker-wire';
@@ -31,6 +32,9 @@ import type { AgentHost } from './agent-host';
 import type { MovableWorker } from './movable-worker';
 import type { AgentEvents, AgentLog, AgentOptions, Registration } from './agent-types';
 import { CallRunner } from './call-runner';
+import { Consumption } from './dedup/consumption';
+import { PlatformDeduplicationStore } from './dedup/platform';
+import { retentionMs } from './dedup/store';
 import { HttpHost } from './http-host';
 import { InstanceLease } from './instance-lease';
 import { LeaseKeeper, type KeptLease } from './lease-keeper';
@@ -49,6 +53,13 @@ export type {
   Registration,
   WorkerHostOptions,
 } from './agent-types';
+export type { DeduplicationStore } from './dedup/store';
+export type {
+  DeduplicationBegin,
+  DeduplicationBeginAnswer,
+  DeduplicationComplete,
+  DeduplicationCompleteAnswer,
+} from '../protocol/deduplication';
 export { ReachError } from '../protocol/reach-error';
 export type { DescriptorDraft } from '../protocol/descriptor';
 export type { Json, JsonObject } from '../protocol/shapes';
@@ -70,6 +81,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   readonly #maxConcurrency: number;
   readonly #log: AgentLog;
   readonly #runner: CallRunner;
+  #platformStore: PlatformDeduplicationStore | undefined;
   readonly #transport: Transport;
   readonly #api: RegistrationApi;
   readonly #lease: InstanceLease;
@@ -81,7 +93,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   #trouble: string | undefined;
   readonly #onSignal = () => void this.drain();
 
-  /** Throws `invalid_descriptor` when the descriptor and the handlers do not fit together. */
+  /** Throws `invalid_descriptor` when the descriptor and the handlers do not fit together, `invalid_request` for options out of range. */
   constructor(private readonly options: AgentOptions) {
     super();
     this.#loaded = loadDescriptor(options.descriptor, Object.keys(options.handlers));
@@ -96,7 +108,13 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     this.#maxConcurrency = options.maxConcurrency ?? descriptor.max_concurrency ?? DEFAULT_MAX_CONCURRENCY;
     this.#log =
       options.log ?? pino({ base: { agent: descriptor.name, instance: this.instanceId } }, pino.destination(2));
-    this.#runner = new CallRunner({ handlers: options.handlers, maxConcurrency: this.#maxConcurrency, log: this.#log });
+    const consumption = this.#makeConsumption();
+    this.#runner = new CallRunner({
+      handlers: options.handlers,
+      maxConcurrency: this.#maxConcurrency,
+      log: this.#log,
+      consumption,
+    });
     this.#transport = new Transport({ url: options.gateway, apiKey: options.apiKey, maxConnections: 4 });
     this.#api = new RegistrationApi(this.#transport, { name: descriptor.name, instanceId: this.instanceId });
     this.#lease = this.#makeLease();
@@ -187,6 +205,16 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     });
   }
 
+  #makeConsumption(): Consumption {
+    const { deduplication = 'platform', deduplicationTtlMs, gateway, apiKey } = this.options;
+    const { name: agentName, capabilities } = this.#loaded.descriptor;
+    const isPlatform = deduplication === 'platform';
+    const ttlMs = retentionMs(deduplicationTtlMs, isPlatform ? MAX_DEDUPLICATION_TTL_MS : undefined);
+    if (isPlatform) this.#platformStore = new PlatformDeduplicationStore({ url: gateway, apiKey, agentName });
+    const given = typeof deduplication === 'string' ? null : deduplication;
+    return new Consumption({ store: this.#platformStore ?? given, ttlMs, agentName, capabilities });
+  }
+
   #makeLease(): InstanceLease {
     const { version } = this.#loaded.descriptor;
     const { ttlSec: ttl_sec = DEFAULT_LEASE_TTL_SEC, replaceDescriptor = false } = this.options;
@@ -270,6 +298,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     await this.#host?.drain(graceMs);
     await this.#keeper.stop();
     if (epoch !== undefined && this.registration !== 'superseded') await this.#deregister(this.#keeper.epoch ?? epoch);
+    await this.#platformStore?.close();
     await this.#transport.destroy();
     this.#log.info({}, 'stopped');
     this.emit('stopped');

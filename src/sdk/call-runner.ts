@@ -3,6 +3,7 @@ import type { AgentCall, AgentStatus, JsonObject } from '../protocol/shapes';
 import { AgentBusy, AgentRejected, CallFault, CallStopped, failureOf, type StopReason } from './agent-errors';
 import type { AgentContext, AgentHandler, AgentLog } from './agent-types';
 import { checkCall, toOutput } from './call-output';
+import type { Consumption } from './dedup/consumption';
 import { Budget, monotonic, timedSignal, type Clock } from './time';
 
 /** Longest attempt when nobody set a deadline, ms. */
@@ -12,6 +13,8 @@ export interface CallRunnerOptions {
   handlers: Record<string, AgentHandler>;
   maxConcurrency: number;
   log: AgentLog;
+  /** Keeps deliveries from being done twice (R4, R7). */
+  consumption: Consumption;
   clock?: Clock;
 }
 
@@ -95,7 +98,8 @@ export class CallRunner {
 
   async #work(handler: AgentHandler, call: AgentCall, context: AgentContext): Promise<JsonObject> {
     try {
-      return toOutput(await handler(call.payload, context), call.ability);
+      const work = async () => toOutput(await handler(call.payload, context), call.ability);
+      return await this.options.consumption.consume({ call, context, work });
     } catch (caught) {
       const stopped = stopReason(context.signal);
       const error = failureOf(caught, stopped);
@@ -134,6 +138,8 @@ export class CallRunner {
       group: call.group,
       version: call.version,
       contextId: call.context_id,
+      fence: call.fence,
+      deliverySemantics: call.delivery_semantics,
       bypass: call.bypass,
       traceparent: run.traceparent,
       signal: run.signal,

@@ -23,6 +23,7 @@ import { DEFAULT_TIMEOUT_MS } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import type { JsonObject, Receipt, Trace } from '../protocol/shapes';
 import type { ClientOptions, InvokeOptions, ListFilter, RequestOptions, WaitOptions } from './client-types';
+import { DeadLettersClient } from './dead-letters';
 import { pollUntilEnd, resultOf } from './long-poll';
 import { Budget, monotonic, type Clock } from './time';
 import { Transport, type TransportCall } from './transport';
@@ -44,6 +45,7 @@ export { isTransient, isRetryableByCaller, type ErrorCode } from '../protocol/er
 export type * from '../protocol/shapes';
 export type { EnvelopeDraft } from '../protocol/envelope';
 export type * from './client-types';
+export type * from './dead-letters';
 export type * from './wire-types';
 export type { ReachResult } from './wire-types';
 
@@ -65,9 +67,12 @@ export class AgentReachClient {
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
+  /** What could not be delivered: why, and once more (R31). */
+  readonly deadLetters: DeadLettersClient;
 
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
+    this.deadLetters = new DeadLettersClient(this.#transport);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#clock = options.clock ?? monotonic;
   }

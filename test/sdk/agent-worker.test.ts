@@ -212,7 +212,7 @@ it('takes no more calls at once than max_concurrency', async () => {
     },
     { maxConcurrency: 2 },
   );
-  const endings = await Promise.all(Array.from({ length: 8 }, () => ask(queue)));
+  const endings = await Promise.all(Array.from({ length: 8 }, (_, n) => ask(queue, { idempotency_key: `k-${n}` })));
   expect(endings.every(({ answer }) => answer !== undefined)).toBe(true);
   expect(most).toBe(2);
 });

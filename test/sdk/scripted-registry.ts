@@ -20,6 +20,8 @@ export class ScriptedRegistry {
     if (this.override !== undefined) return this.override;
     if (seen.method === 'POST' && seen.path === '/v1/agents') return { status: 201, body: {} };
     if (seen.method === 'PUT') return this.#register(seen);
+    if (seen.path.endsWith('/deduplication:begin')) return { status: 200, body: { status: 'free' } };
+    if (seen.path.endsWith('/deduplication:complete')) return { status: 200, body: { status: 'recorded' } };
     if (seen.method === 'DELETE') return { status: 204, body: '' };
     return this.beatOverride ?? this.#beat(seen);
   };
@@ -85,6 +87,7 @@ export const call = (more: object = {}) => ({
   group: 'default',
   version: '1.0.0',
   attempt: 1,
+  fence: '1767225600000000001',
   deadline_ms: 5_000,
   bypass: false,
   ...more,
