@@ -2,12 +2,15 @@ import { Command } from 'commander';
 import { VERSION } from '../protocol/version';
 import { addAbilities } from './commands/abilities';
 import { addAgents } from './commands/agents';
+import { addBreakers } from './commands/breakers';
 import { addCancel } from './commands/cancel';
+import { addDeadLetters } from './commands/dead-letters';
 import { addDev } from './commands/dev';
 import { addGateway } from './commands/gateway';
 import { addGet } from './commands/get';
 import { addInvoke } from './commands/invoke';
 import { addList } from './commands/list';
+import { addRecover } from './commands/recover';
 import { addRegister } from './commands/register';
 import { addRoute } from './commands/route';
 import { addSend } from './commands/send';
@@ -60,8 +63,10 @@ export function buildProgram(io: CliIo, outcome: { exitCode: number }): Command 
   program.commandsGroup('Run it:');
   for (const add of [addDev, addGateway, addWorker]) add(program, outcome);
   program.commandsGroup('Agents and routing:');
-  for (const add of [addRegister, addAgents, addAbilities, addRoute]) add(program, context);
+  for (const add of [addRegister, addAgents, addAbilities, addRoute, addBreakers]) add(program, context);
   program.commandsGroup('Reaches:');
   for (const add of [addInvoke, addSend, addGet, addList, addTrace, addCancel]) add(program, context);
+  program.commandsGroup('Dead letters:');
+  for (const add of [addDeadLetters, addRecover]) add(program, context);
   return program;
 }

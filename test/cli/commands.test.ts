@@ -575,6 +575,8 @@ describe('help', () => {
       'list',
       'trace',
       'cancel',
+      'dead-letters',
+      'recover',
     ]) {
       expect(out).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
       const help = await cli([name, '--help']);

@@ -1,0 +1,47 @@
+import type { DeadLetter } from '../../protocol/dead-letter';
+import type { JsonObject } from '../../protocol/shapes';
+import { statusOf } from '../reach-view';
+import { decodeSearchAttributes } from '../search-attributes';
+import type { CaseOptions, DeadCase, DeadLetterCases } from './cases';
+import { mayHaveRun } from './runs';
+
+/** Tells the whole story of one dead letter. */
+export class DeadLetterViewer {
+  constructor(private readonly options: CaseOptions & { cases: DeadLetterCases }) {}
+
+  /** @throws ReachError `not_found` */
+  async show(id: string): Promise<DeadLetter> {
+    const { cases, runs, reader } = this.options;
+    const found = await cases.find(id);
+    const [item, { input }, attemptsBefore] = await Promise.all([
+      cases.item(found),
+      runs.opening(id, found.failed.runId),
+      this.attemptsBefore(found),
+    ]);
+    const { current } = found;
+    const { ReachStatus } = decodeSearchAttributes(current.raw.workflowExecutionInfo?.searchAttributes);
+    return {
+      ...item,
+      envelope: input.envelope as unknown as JsonObject,
+      decision: input.routed.decision as unknown as JsonObject,
+      attempts_before: attemptsBefore,
+      needs_accept_repeat: mayHaveRun(found.failed, input),
+      current_run: { run_id: current.runId, status: statusOf(current.status.name, ReachStatus) },
+      links: reader.links(id),
+    };
+  }
+
+  /** Attempts of the runs that failed before this one, as far as they are still there. */
+  private async attemptsBefore({ id, failed, redrives }: DeadCase): Promise<number> {
+    const earlier = redrives.map(({ redriven_run_id }) => redriven_run_id).filter((runId) => runId !== failed.runId);
+    const counts = await Promise.all(
+      earlier.map((runId) =>
+        this.options.runs.ending(id, runId).then(
+          ({ attempts }) => attempts.length,
+          () => 0,
+        ),
+      ),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+}

@@ -1,0 +1,152 @@
+import type { Clock, Logger, RegistryOptions } from '../../registry';
+import type { DeadLetterStore } from '../../registry/dead-letters/dead-letter-store';
+import { LeaderKey } from '../../registry/etcd/leader-key';
+import { LeaseKeeper } from '../../registry/etcd/lease-keeper';
+import { DEFAULT_KEY_PREFIX } from '../../registry/registry';
+import { Keyspace } from '../../registry/keys';
+import { Ticker } from '../../registry/ticker';
+import type { DeadLetterMetrics } from '../../telemetry/dead-letter-metrics';
+import { currentRuns, withoutReplaced } from '../reach-rows';
+import { readPage, type VisibilityScope } from '../visibility';
+import { deadLetterTerms, failedRowOf, type FailedRow } from './list';
+import type { NamespaceRetention } from './retention';
+
+/** Another gateway takes over this long after the sweeping one died. */
+const LEADER_TTL_SEC = 15;
+/** Leadership is kept, and the time for a sweep looked at, this often. */
+const TICK_MS = 1_000;
+/** Runs read at once; also how many reaches are asked for in one query. */
+const PAGE = 100;
+/** More than so many failed runs are not looked at in one sweep. */
+const MAX_PAGES = 100;
+/** Ids that the alert names. */
+const NAMED = 5;
+/** The same finding is told again after this long, ms. */
+const REPEAT_MS = 3_600_000;
+
+export interface SweeperOptions {
+  etcd: RegistryOptions['etcd'];
+  keyPrefix?: string;
+  tenant: string;
+  scope: VisibilityScope;
+  store: Pick<DeadLetterStore, 'discardedRuns'>;
+  retention: Pick<NamespaceRetention, 'ms'>;
+  /** `dead_letters.alert_before`, ms. */
+  alertBeforeMs: number;
+  /** `dead_letters.sweep_interval`, ms. */
+  intervalMs: number;
+  metrics: DeadLetterMetrics;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** What one sweep found. */
+export interface Sweep {
+  open: number;
+  /** Those that retention takes within `alertBeforeMs`, oldest first. */
+  expiring: { reach_id: string; expires_at: string }[];
+  /** There were more runs than one sweep looks at: the counts are at least. */
+  truncated: boolean;
+}
+
+/**
+ * Counts the open dead letters and says so before retention takes any of them (R31): nobody should learn that a message is lost
+ * by its absence. One gateway of all does it; two may for a moment, which only doubles a log line.
+ */
+export class DeadLetterSweeper {
+  private readonly keeper: LeaseKeeper;
+  private readonly leader: LeaderKey;
+  private readonly ticker: Ticker;
+  private nextMs = Number.NEGATIVE_INFINITY;
+  private told: { what: string; atMs: number } | null = null;
+
+  constructor(private readonly options: SweeperOptions) {
+    const { etcd, keyPrefix = DEFAULT_KEY_PREFIX, tenant, clock, logger, intervalMs } = options;
+    const key = new Keyspace(keyPrefix, tenant).leader('dead-letter-sweeper');
+    this.keeper = new LeaseKeeper(etcd);
+    const monotonicMs = () => clock.monotonicMs();
+    this.leader = new LeaderKey({
+      etcd,
+      keeper: this.keeper,
+      key,
+      ttlSec: LEADER_TTL_SEC,
+      monotonicMs,
+      logger,
+    });
+    this.ticker = new Ticker(Math.min(TICK_MS, intervalMs), () => this.tick());
+  }
+
+  start(): void {
+    this.ticker.start();
+  }
+
+  /** Waits for the sweep under way and lets another gateway lead. */
+  async stop(): Promise<void> {
+    await this.ticker.stop();
+    this.leader.resign();
+    this.keeper.close();
+  }
+
+  /** Looks at all failed runs that visibility knows. @throws ReachError `engine_unavailable` */
+  async sweep(): Promise<Sweep> {
+    const { scope, store, retention, alertBeforeMs, clock } = this.options;
+    const [discarded, retentionMs] = await Promise.all([store.discardedRuns(), retention.ms()]);
+    const alertFrom = clock.wall().getTime() + alertBeforeMs - retentionMs;
+    const expiring: FailedRow[] = [];
+    const seen = new Set<string>();
+    let token: Uint8Array | undefined;
+    for (let n = 0; n < MAX_PAGES && token?.length !== 0; n += 1) {
+      const page = await readPage(scope, { query: deadLetterTerms({}), pageSize: PAGE, token }, WHAT);
+      token = page.token;
+      const rows = await withoutReplaced(scope, currentRuns(page.executions.map(failedRowOf)), WHAT);
+      for (const row of rows) {
+        if (discarded.has(row.run_id) || seen.has(row.reach_id)) continue;
+        seen.add(row.reach_id);
+        if (Date.parse(row.ended_at ?? '') < alertFrom) expiring.push(row);
+      }
+    }
+    const told = expiring
+      .map(({ reach_id, ended_at }) => ({
+        reach_id,
+        expires_at: new Date(Date.parse(ended_at ?? '') + retentionMs).toISOString(),
+      }))
+      .toSorted((a, b) => a.expires_at.localeCompare(b.expires_at));
+    return { open: seen.size, expiring: told, truncated: token?.length !== 0 };
+  }
+
+  private async tick(): Promise<void> {
+    const { clock, intervalMs, metrics, logger } = this.options;
+    if (!(await this.leader.check())) {
+      metrics.found(null);
+      this.nextMs = Number.NEGATIVE_INFINITY;
+      return;
+    }
+    if (clock.monotonicMs() < this.nextMs) return;
+    this.nextMs = clock.monotonicMs() + intervalMs;
+    try {
+      const found = await this.sweep();
+      metrics.found({ open: found.open, expiring: found.expiring.length });
+      this.alert(found);
+    } catch (err) {
+      logger.debug({ err }, 'dead letters could not be counted; the next sweep tries again');
+    }
+  }
+
+  private alert({ open, expiring, truncated }: Sweep): void {
+    const { clock, logger } = this.options;
+    const oldest = expiring.slice(0, NAMED).map(({ reach_id }) => reach_id);
+    const [first] = expiring;
+    const what = `${expiring.length} ${oldest.join(' ')}`;
+    if (!first) this.told = null;
+    const again = this.told?.what !== what || clock.monotonicMs() - this.told.atMs >= REPEAT_MS;
+    if (!first || !again) return;
+    this.told = { what, atMs: clock.monotonicMs() };
+    logger.warn(
+      { open, expiring: expiring.length, truncated, oldest, first_expires_at: first.expires_at },
+      `${expiring.length} dead letters will be removed by retention, the first at ${first.expires_at} (${oldest.join(', ')}): ` +
+        'look with `agent-reach dead-letters list`, then redrive or discard them, or raise the retention of the namespace',
+    );
+  }
+}
+
+const WHAT = 'count the dead letters';
