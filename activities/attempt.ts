@@ -1,32 +1,67 @@
 import { performance } from 'node:perf_hooks';
 import { randomBytes } from 'node:crypto';
-import type { AdapterAnswer, AdapterContext } from '../src/adapters';
+import type { Adapter, AdapterAnswer, AdapterContext } from '../src/adapters';
+import { breakerOutcome } from '../src/policy/breaker';
 import { agentCall } from '../src/protocol/agent-call';
 import { validatePayload } from '../src/protocol/json-schema';
 import { ReachError } from '../src/protocol/reach-error';
 import { capabilityOf } from '../src/protocol/routed-target';
-import type { AttemptRecord, InstanceState, JsonObject } from '../src/protocol/shapes';
+import type { AttemptRecord, JsonObject } from '../src/protocol/shapes';
 import type { AgentVersion } from '../src/protocol/world';
 import type { InvokeInput } from '../workflows/messages';
+import { admit, isTurnedAway, type Admission, type AdmissionRequest } from './admission';
 import { findAgent, type ActivityDependencies, type CallSample } from './dependencies';
 
 /** The circumstances of one attempt. */
 export interface AttemptContext {
   reachId: string;
   runId: string;
+  /** When the run began, Unix ms. */
+  runStartMs: number;
   /** Number of the attempt in the whole reach, 1 for the first. */
   n: number;
-  budgetMs: number;
+  /** What the attempt may use, ms, asked again after a wait for a place. */
+  budgetMs: () => number;
   signal: AbortSignal;
   /** Instances that failed this reach before; others are preferred. */
   avoid: string[];
+  /** A further attempt of a reach that a breaker has let in already. */
+  retry: boolean;
+  /** How long it may stand in the agent's queue, ms. */
+  patienceMs: number;
 }
 
-/** How one attempt went: its record and either the answer or the error. */
-export interface AttemptResult {
-  record: AttemptRecord;
-  answer: AdapterAnswer | null;
-  error: ReachError | null;
+/** How one attempt went: its record and either the answer or the error; or that it was turned away and nobody was called. */
+export type AttemptResult =
+  | { kind: 'made'; record: AttemptRecord; answer: AdapterAnswer | null; error: ReachError | null }
+  | { kind: 'turned_away'; error: ReachError };
+
+/** The attempt was stopped from outside (cancelled, or the worker shuts down) while the agent may have had it. */
+export class AttemptStopped extends Error {
+  constructor(
+    readonly record: AttemptRecord,
+    override readonly cause: unknown,
+  ) {
+    super('the attempt was stopped', { cause });
+  }
+}
+
+function stopped(
+  input: InvokeInput,
+  { n }: AttemptContext,
+  facts: { startedAt: string; durationMs: number; admission: Admission | null },
+): AttemptRecord {
+  return {
+    n,
+    agent_name: input.agent_name,
+    agent_version: input.agent_version,
+    instance: facts.admission?.instance.instance_id ?? null,
+    started_at: facts.startedAt,
+    duration_ms: facts.durationMs,
+    received: facts.admission ? 'unknown' : 'no',
+    code: 'reach_terminal',
+    message: 'The reach was cancelled during the attempt',
+  };
 }
 
 /** Makes one attempt at one instance of the chosen agent, validates the answer, measures and records it. */
@@ -37,55 +72,82 @@ export async function makeAttempt(
 ): Promise<AttemptResult> {
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
-  const where: { instance: InstanceState | null } = { instance: null };
+  const durationMs = () => Math.round(performance.now() - startedMs);
+  let admission: Admission | null = null;
   let answer: AdapterAnswer | null = null;
   let error: ReachError | null = null;
   try {
-    answer = await call(deps, input, { ...context, where });
+    const agent = agentOf(deps, input);
+    const adapter = adapterOf(deps, agent);
+    admission = await admit(deps, admissionRequest(input, context, agent));
+    if (context.budgetMs() < 1) {
+      admission.end('neutral', durationMs());
+      return { kind: 'turned_away', error: outOfTimeWaiting() };
+    }
+    answer = await call(deps, input, { ...context, agent, adapter, admission });
   } catch (caught) {
-    if (context.signal.aborted) throw caught;
+    if (context.signal.aborted) {
+      admission?.end('neutral', durationMs());
+      throw new AttemptStopped(stopped(input, context, { startedAt, durationMs: durationMs(), admission }), caught);
+    }
     error = ReachError.from(caught);
+    if (!admission && isTurnedAway(error)) return { kind: 'turned_away', error };
   }
+  admission?.end(breakerOutcome(error?.code ?? null, admission.ticket.mark), durationMs());
   const record: AttemptRecord = {
     n: context.n,
     agent_name: input.agent_name,
     agent_version: input.agent_version,
-    instance: where.instance?.instance_id ?? null,
+    instance: admission?.instance.instance_id ?? null,
     started_at: startedAt,
-    duration_ms: Math.round(performance.now() - startedMs),
+    duration_ms: durationMs(),
     received: error ? (error.options.received ?? 'no') : 'yes',
     ...(error && { code: error.code, message: error.message }),
   };
   count(deps, input, record);
-  return { record, answer, error };
+  return { kind: 'made', record, answer, error };
+}
+
+/** What waits too long in a queue is never sent (R25). */
+function outOfTimeWaiting(): ReachError {
+  return new ReachError('deadline_exceeded', 'The time of the reach ended while it waited for a place at the agent', {
+    received: 'no',
+  });
+}
+
+function agentOf(deps: ActivityDependencies, { agent_name, agent_version }: Called): AgentVersion {
+  const agent = findAgent(deps.world(), agent_name, agent_version);
+  if (agent) return agent;
+  throw new ReachError('no_ready_instance', `${agent_name}@${agent_version} is not registered any more`, {
+    received: 'no',
+  });
+}
+
+function adapterOf(deps: ActivityDependencies, agent: AgentVersion): Adapter {
+  const protocol = agent.descriptor.endpoint?.protocol ?? 'http';
+  const adapter = deps.adapters.get(protocol);
+  if (adapter) return adapter;
+  throw new ReachError(
+    'agent_protocol_error',
+    `${agent.name} speaks ${protocol}, which this release cannot call; register it with protocol http or worker`,
+    { received: 'no' },
+  );
+}
+
+function admissionRequest(input: InvokeInput, context: AttemptContext, agent: AgentVersion): AdmissionRequest {
+  const { ability, admission: mark = null } = input;
+  const { retry, avoid, signal, patienceMs, reachId: caller } = context;
+  return { agent, ability, mark, retry, budgetMs: context.budgetMs(), patienceMs, avoid, signal, caller };
 }
 
 async function call(
   deps: ActivityDependencies,
   input: InvokeInput,
-  context: AttemptContext & { where: { instance: InstanceState | null } },
+  context: AttemptContext & { agent: AgentVersion; adapter: Adapter; admission: Admission },
 ): Promise<AdapterAnswer> {
-  const agent = findAgent(deps.world(), input.agent_name, input.agent_version);
-  const instance = agent && pick(deps, input, context.avoid);
-  if (!agent || !instance) {
-    throw new ReachError(
-      'no_ready_instance',
-      `No instance of ${input.agent_name}@${input.agent_version} is ready now`,
-      { received: 'no' },
-    );
-  }
-  context.where.instance = instance;
-  const protocol = agent.descriptor.endpoint?.protocol ?? 'http';
-  const adapter = deps.adapters.get(protocol);
-  if (!adapter) {
-    throw new ReachError(
-      'agent_protocol_error',
-      `${agent.name} speaks ${protocol}, which this release cannot call; register it with protocol http or worker`,
-      { received: 'no' },
-    );
-  }
-  const { reachId, runId, n, budgetMs, signal } = context;
-  const parts = { envelope: input.envelope, reachId, ability: input.ability, agentVersion: input.agent_version };
+  const { reachId, runId, runStartMs, n, signal, agent, adapter, admission } = context;
+  const { instance, ticket } = admission;
+  const budgetMs = Math.max(1, context.budgetMs());
   const surroundings: AdapterContext = {
     signal,
     budgetMs,
@@ -93,22 +155,16 @@ async function call(
     traceparent: `00-${input.trace_id}-${randomBytes(8).toString('hex')}-01`,
     reachToken: await deps.tokens.issue({ reachId, runId, attempt: n, lifetimeMs: input.share_ms }),
   };
+  const parts = { envelope: input.envelope, reachId, ability: input.ability, agentVersion: input.agent_version };
+  const message = agentCall({ ...parts, attempt: n, runStartMs, deadlineMs: budgetMs, bypass: ticket.mark !== null });
   const ended = deps.startCall?.({ ...keyOf(input), instanceId: instance.instance_id });
   try {
-    const call = agentCall({ ...parts, attempt: n, deadlineMs: budgetMs });
-    const answer = await adapter.invoke(call, { descriptor: agent.descriptor, instance }, surroundings);
+    const answer = await adapter.invoke(message, { descriptor: agent.descriptor, instance }, surroundings);
     if (answer.kind === 'answer') assertOutput(agent, input.ability, answer.output);
     return answer;
   } finally {
     ended?.();
   }
-}
-
-function pick(deps: ActivityDependencies, input: InvokeInput, avoid: string[]): InstanceState | null {
-  const { agent_name, agent_version, ability } = input;
-  const fresh = deps.router.pickInstance(agent_name, agent_version, ability, avoid);
-  if (fresh || avoid.length === 0) return fresh;
-  return deps.router.pickInstance(agent_name, agent_version, ability);
 }
 
 /** @throws ReachError `response_schema_mismatch` with the findings */
@@ -139,9 +195,14 @@ const NEUTRAL = new Set([
   'internal',
 ]);
 
-/** Counts an attempt in the shared statistics. */
+/** Counts an attempt in the shared statistics, and for the ejection of its instance. */
 export function count(deps: ActivityDependencies, call: Called, record: AttemptRecord): void {
   const failed: CallSample['outcome'] = record.code && NEUTRAL.has(record.code) ? 'neutral' : 'failure';
+  const judged = breakerOutcome(record.code ?? null, null);
+  if (record.instance !== null && judged !== 'neutral') {
+    const { agentName, agentVersion } = keyOf(call);
+    deps.reportInstance({ agentName, agentVersion, instanceId: record.instance, failed: judged === 'failure' });
+  }
   deps.recordCall({
     ...keyOf(call),
     instanceId: record.instance,

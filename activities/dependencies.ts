@@ -1,5 +1,6 @@
 import type { Adapter } from '../src/adapters';
 import type { ErrorCode } from '../src/protocol/error-codes';
+import type { AdmissionMark, BreakerKey, BreakerOutcome, BreakerTicket } from '../src/protocol/reliability';
 import type { AgentVersion, World } from '../src/protocol/world';
 import type { Router } from '../src/routing';
 import type { ReachTokens } from '../src/protocol/reach-token';
@@ -20,6 +21,41 @@ export interface CallSample extends CallKey {
   code?: ErrorCode;
 }
 
+/** Circuit breakers (R28) as an attempt meets them. */
+export interface Breakers {
+  /** Leave to call. @throws ReachError `circuit_open` */
+  enter(
+    key: BreakerKey,
+    admission: { mark: AdmissionMark | null; retry: boolean; budgetMs: number },
+  ): Promise<BreakerTicket>;
+  report(key: BreakerKey, ticket: BreakerTicket, outcome: BreakerOutcome, durationMs: number): void;
+}
+
+/** This worker's shares of the limits on calls at once (R29). */
+export interface Bulkheads {
+  /** Resolves to what gives the permit back. @throws ReachError `overloaded`; the signal's reason */
+  enter(request: {
+    key: string;
+    limit: number;
+    patienceMs: number;
+    signal: AbortSignal;
+    /** Reach id: one who comes back after a refusal counts once. */
+    caller: string;
+  }): Promise<() => void>;
+  isFull(key: string, limit: number): boolean;
+  /** How long a durable caller that was turned away should stay away, ms. */
+  retryDelayMs(key: string, limit: number): number;
+  /** Counts one who waits without having asked for a permit, and answers the same. */
+  turnAway(request: { key: string; limit: number; caller: string }): number;
+}
+
+/** Slots of concurrent retries, per agent and platform-wide (R27). */
+export interface RetryPermits {
+  acquire(request: { agentName: string; holder: string; ttlMs: number }): Promise<{ slot: number } | null>;
+  renew(request: { agentName: string; slot: number; holder: string; ttlMs: number }): Promise<{ slot: number } | null>;
+  release(request: { agentName: string; slot: number; holder: string }): Promise<void>;
+}
+
 /** What the activities work with; the composition root brings it. */
 export interface ActivityDependencies {
   router: Pick<Router, 'route' | 'stillGood' | 'pickInstance'>;
@@ -28,6 +64,15 @@ export interface ActivityDependencies {
   recordCall: (sample: CallSample) => void;
   /** Counts a call as in flight until the answer is called (R14: a full instance is busy, whatever it reports). */
   startCall?: (key: CallKey) => () => void;
+  breakers: Breakers;
+  bulkheads: Bulkheads;
+  retryPermits: RetryPermits;
+  /** Counts a call for the ejection of an instance that fails in a row. */
+  reportInstance: (call: { agentName: string; agentVersion: string; instanceId: string; failed: boolean }) => void;
+  /** How many calls an agent may have at once on the whole platform (R29). */
+  limitOf: (agent: AgentVersion) => number;
+  /** How long a caller that waits may stand in a bulkhead's queue, ms. */
+  queueWaitMs: number;
   tokens: ReachTokens;
   /** `adapter.protocol_timeout_ms` */
   protocolTimeoutMs: number;

@@ -1,76 +1,109 @@
 import { performance } from 'node:perf_hooks';
-import { Context } from '@temporalio/activity';
+import { CancelledFailure, Context } from '@temporalio/activity';
 import { attemptBudgetMs, remainingMs } from '../src/policy/deadline-budget';
-import { mayRepeat, nextAttempt } from '../src/policy/retry';
+import { mayRepeat } from '../src/policy/retry';
 import { ReachError } from '../src/protocol/reach-error';
 import type { AttemptRecord } from '../src/protocol/shapes';
-import type { InvokeInput, InvokeOutcome, Stale } from '../workflows/messages';
-import { makeAttempt, type AttemptResult } from './attempt';
+import type { InvokeInput, InvokeOutcome, RetryTerms, Stale } from '../workflows/messages';
+import { AttemptStopped, makeAttempt, type AttemptContext, type AttemptResult } from './attempt';
 import type { ActivityDependencies } from './dependencies';
 import { asFailure, invokeFailure } from './failure';
+import { readProgress, type Progress } from './progress';
+import { decideRetry, releasePermit, withDecision } from './retrying';
 import { routeRequest } from './route';
 
 /** How often a running attempt tells the server that it lives; cancellation comes back with the answer. */
 const HEARTBEAT_INTERVAL_MS = 1_000;
 
-/** A single attempt within a local activity; its failure is a value, not an exception. */
-export async function invokeOnce(deps: ActivityDependencies, input: InvokeInput): Promise<InvokeOutcome> {
-  const { info, cancellationSignal } = Context.current();
-  const result = await makeAttempt(deps, input, {
-    reachId: info.workflowExecution?.workflowId ?? '',
-    runId: info.workflowExecution?.runId ?? '',
-    n: input.attempts_before + 1,
-    budgetMs: attemptBudgetMs(input.share_ms, input.timeout_ms),
-    signal: cancellationSignal,
-    avoid: [],
+/**
+ * A single attempt within a local activity; its failure is a value, not an exception, and says what comes next.
+ * Null when it was turned away before the agent was called: the regular way has more patience.
+ */
+export async function invokeOnce(deps: ActivityDependencies, input: InvokeInput): Promise<InvokeOutcome | null> {
+  const share = remainingShareMs(input.share_ms);
+  const budgetMs = () => attemptBudgetMs(share(), input.timeout_ms);
+  const attempt = { n: input.attempts_before + 1, budgetMs, avoid: [], retry: false, patienceMs: 0 };
+  const result = await makeAttempt(deps, input, { ...surroundings(input), ...attempt }).catch((caught: unknown) => {
+    throw caught instanceof AttemptStopped ? caught.cause : caught;
   });
-  return outcomeOf(result, [result.record]);
+  if (result.kind === 'turned_away') return null;
+  if (!result.error) return answerOf(result, [result.record]);
+  const terms = retryTerms(input, { leftMs: share(), retry: 1, permit: null, made: 1 });
+  const decision = await decideRetry(deps, { agentName: input.agent_name, error: result.error, terms });
+  return withDecision(invokeFailure(result.error, [result.record]), decision);
 }
 
 /**
- * The `invoke` activity: one attempt per execution, repeated by the server through the RetryPolicy. The list of
- * attempts travels in the heartbeat, since the server keeps only the last execution in the history.
+ * The `invoke` activity: one attempt per execution, repeated by the server without a limit of its own, since not every
+ * execution is an attempt: how many may still be made is decided here (R26). What happened so far travels in the
+ * heartbeat, as the server keeps only the last execution in the history.
  */
 export async function invoke(deps: ActivityDependencies, input: InvokeInput): Promise<InvokeOutcome | Stale> {
   const context = Context.current();
-  const { info } = context;
-  if (info.attempt === 1 && isStale(deps, input)) return { kind: 'stale' };
   const share = remainingShareMs(input.share_ms);
-  const earlier = earlierAttempts(
-    input,
-    info.attempt,
-    (info.heartbeatDetails as { attempts?: AttemptRecord[] } | undefined)?.attempts ?? [],
-  );
-  assertRepeatable(input, earlier);
-  const heartbeat = setInterval(() => context.heartbeat({ attempts: earlier }), HEARTBEAT_INTERVAL_MS);
+  if (context.info.attempt === 1 && isStale(deps, input)) return { kind: 'stale' };
+  const progress = await resume(deps, input, { progress: readProgress(input, context.info), leftMs: share() });
+  const heartbeat = setInterval(() => context.heartbeat(progress), HEARTBEAT_INTERVAL_MS);
   try {
     // A first attempt has nothing to tell yet, and a heartbeat is a write on the server.
-    if (earlier.length > 0) context.heartbeat({ attempts: earlier });
+    if (context.info.attempt > 1) context.heartbeat(progress);
     const result = await makeAttempt(deps, input, {
-      reachId: info.workflowExecution?.workflowId ?? '',
-      runId: info.workflowExecution?.runId ?? '',
-      n: input.attempts_before + info.attempt,
-      budgetMs: attemptBudgetMs(share(), input.timeout_ms),
-      signal: context.cancellationSignal,
-      avoid: earlier.flatMap(({ instance }) => instance ?? []),
+      ...surroundings(input),
+      ...attemptOf(deps, input, progress, share),
     });
-    const attempts = [...earlier, result.record];
-    if (!result.error) return outcomeOf(result, attempts);
-    context.heartbeat({ attempts });
-    throw failure(deps, input, { error: result.error, attempts, leftMs: share(), retry: info.attempt });
+    if (result.kind === 'turned_away')
+      return turnedAway(deps, input, { progress, error: result.error, leftMs: share() });
+    const attempts = [...progress.attempts, result.record];
+    if (!result.error) {
+      release(deps, input, progress);
+      return answerOf(result, attempts);
+    }
+    throw await failure(deps, input, { progress: { ...progress, attempts }, error: result.error, leftMs: share() });
+  } catch (caught) {
+    throw caught instanceof AttemptStopped ? cancelled(caught, progress) : caught;
   } finally {
     clearInterval(heartbeat);
   }
 }
 
+/** A cancelled reach shows the attempt that it stopped; one that a shutdown stopped is repeated by the server. */
+function cancelled({ record, cause }: AttemptStopped, { attempts }: Progress): unknown {
+  const { reason } = Context.current().cancellationSignal as { reason?: Error };
+  if (reason?.message === 'WORKER_SHUTDOWN') return cause;
+  return new CancelledFailure('The reach was cancelled', [{ attempts: [...attempts, record] }]);
+}
+
+function surroundings(input: InvokeInput): Pick<AttemptContext, 'reachId' | 'runId' | 'runStartMs' | 'signal'> {
+  const { info, cancellationSignal } = Context.current();
+  return {
+    reachId: info.workflowExecution?.workflowId ?? '',
+    runId: info.workflowExecution?.runId ?? '',
+    runStartMs: input.run_start_ms ?? 0,
+    signal: cancellationSignal,
+  };
+}
+
+function attemptOf(
+  deps: ActivityDependencies,
+  input: InvokeInput,
+  { attempts, permit }: Progress,
+  share: () => number,
+): Pick<AttemptContext, 'n' | 'budgetMs' | 'avoid' | 'retry' | 'patienceMs'> {
+  return {
+    n: input.attempts_before + attempts.length + 1,
+    budgetMs: () => attemptBudgetMs(share(), input.timeout_ms),
+    avoid: attempts.flatMap(({ instance }) => instance ?? []),
+    retry: permit !== null || attempts.length > 0,
+    patienceMs: deps.queueWaitMs,
+  };
+}
+
 /** Whether the decision was made elsewhere, a moment ago, and no longer stands on this worker's view of the registry. */
 function isStale(deps: ActivityDependencies, input: InvokeInput): boolean {
   if (!input.confirm) return false;
-  const { agent_name, agent_version, ability, envelope } = input;
-  return !deps.router.stillGood(
-    { chosen: { agent_name, agent_version, ability } },
-    routeRequest({ envelope, exclude: [] }),
-  );
+  const { agent_name, agent_version, ability, admission, envelope } = input;
+  const chosen = { agent_name, agent_version, ability, ...(admission && { admission }) };
+  return !deps.router.stillGood({ chosen }, routeRequest({ envelope, exclude: [] }));
 }
 
 /**
@@ -84,68 +117,101 @@ function remainingShareMs(shareMs: number): () => number {
   return () => remainingMs(shareMs, spentMs + performance.now() - startedMs);
 }
 
-/** Executions without a record did not survive to write one: their worker was lost (W08). */
-function earlierAttempts(input: InvokeInput, execution: number, known: AttemptRecord[]): AttemptRecord[] {
-  const missing = Math.max(0, execution - 1 - known.length);
-  const lost = Array.from({ length: missing }, (_, index): AttemptRecord => ({
-    n: input.attempts_before + known.length + index + 1,
-    agent_name: input.agent_name,
-    agent_version: input.agent_version,
-    instance: null,
-    started_at: new Date(Context.current().info.scheduledTimestampMs).toISOString(),
-    duration_ms: 0,
-    received: 'unknown',
-    code: 'worker_lost',
-    message: 'The worker was lost in the middle of the attempt',
-  }));
-  return [...known, ...lost];
-}
-
-/** After a crash the server starts the activity again by itself; a request that may not be sent twice ends here. */
-function assertRepeatable(input: InvokeInput, earlier: AttemptRecord[]): void {
-  const terms = { semantics: input.envelope.delivery_semantics, idempotent: input.idempotent };
-  const last = earlier.at(-1);
-  if (!last || mayRepeat(last.received, terms)) return;
-  const error = new ReachError(
-    'worker_lost',
-    'The worker was lost in the middle of the attempt, and the request may not be sent twice',
-    { received: 'unknown' },
-  );
-  throw asFailure(error, false, { attempts: earlier });
-}
-
-function failure(
+/**
+ * Executions that did not survive to write a record lost their worker (W08). They are attempts like others: one that may
+ * not be repeated, or was the last allowed, ends here, and a further one is a retry that needs a slot.
+ */
+async function resume(
   deps: ActivityDependencies,
   input: InvokeInput,
-  last: { error: ReachError; attempts: AttemptRecord[]; leftMs: number; retry: number },
-): Error {
-  const { error, attempts, leftMs, retry } = last;
-  const verdict = nextAttempt(
-    { code: error.code, received: error.options.received ?? 'no', retryAfterMs: error.options.retryAfterMs },
-    {
-      semantics: input.envelope.delivery_semantics,
-      idempotent: input.idempotent,
-      retriesLeft: input.retries - (retry - 1),
-      leftMs,
-    },
-    retry,
-    deps.random,
-  );
-  if (verdict.retry) return asFailure(error, true, { attempts, delayMs: verdict.delayMs });
-  if (verdict.because !== 'no_time') return asFailure(error, false, { attempts });
-  const late = new ReachError(
-    'deadline_exceeded',
-    `The time left does not allow another attempt; the last one failed with ${error.code}: ${error.message}`,
-    {
-      received: error.options.received,
-      extra: { last_error: { code: error.code, message: error.message } },
-    },
-  );
-  return asFailure(late, false, { attempts });
+  { progress, leftMs }: { progress: Progress; leftMs: number },
+): Promise<Progress> {
+  const last = progress.attempts.at(-1);
+  if (!last || last.code !== 'worker_lost') return progress;
+  const terms = retryTerms(input, { leftMs, retry: 1, permit: progress.permit, made: progress.attempts.length });
+  const error = workerLost(mayRepeat(last.received, terms));
+  const retried = await decideRetry(deps, {
+    agentName: input.agent_name,
+    // The server has waited already; a lost worker is worth another attempt like a lost agent.
+    error: new ReachError('agent_unavailable', error.message, { received: last.received }),
+    terms,
+  });
+  if (retried.retry) return { ...progress, permit: retried.permit };
+  const given = retried.error.code === 'agent_unavailable' ? error : retried.error;
+  throw asFailure(given, false, { attempts: progress.attempts });
 }
 
-function outcomeOf(result: AttemptResult, attempts: AttemptRecord[]): InvokeOutcome {
-  if (result.error) return invokeFailure(result.error, attempts);
+function workerLost(repeatable: boolean): ReachError {
+  const message = repeatable
+    ? 'The worker was lost in the middle of the attempt, as often as it may be tried'
+    : 'The worker was lost in the middle of the attempt, and the request may not be sent twice';
+  return new ReachError('worker_lost', message, { received: 'unknown' });
+}
+
+/** Nobody was called: the decision is made anew, the caller learns it at once, or a durable hand-over comes back later. */
+function turnedAway(
+  deps: ActivityDependencies,
+  input: InvokeInput,
+  { progress, error, leftMs }: { progress: Progress; error: ReachError; leftMs: number },
+): Stale {
+  const { attempts } = progress;
+  if (error.code === 'circuit_open' && input.confirm && attempts.length === 0) return { kind: 'stale' };
+  const patient = error.code === 'overloaded' && input.envelope.mode === 'async';
+  // The bulkhead that refused, the agent's or the instance's, has said when to come back, spread already.
+  const delayMs = error.options.retryAfterMs ?? deps.bulkheads.retryDelayMs(input.agent_name, limitOf(deps, input));
+  if (patient && delayMs + 2 < leftMs) {
+    Context.current().heartbeat({ ...progress, turned_away: progress.turned_away + 1 });
+    throw asFailure(error, true, { attempts, delayMs });
+  }
+  release(deps, input, progress);
+  const last = attempts.at(-1);
+  const extra = last?.code ? { last_error: { code: last.code, message: last.message ?? '' } } : undefined;
+  throw asFailure(extra ? error.with(extra) : error, false, { attempts });
+}
+
+function limitOf(deps: ActivityDependencies, { agent_name, agent_version }: InvokeInput): number {
+  const agent = deps.world().agents.find(({ name, version }) => name === agent_name && version === agent_version);
+  return agent ? deps.limitOf(agent) : 1;
+}
+
+async function failure(
+  deps: ActivityDependencies,
+  input: InvokeInput,
+  { progress, error, leftMs }: { progress: Progress; error: ReachError; leftMs: number },
+) {
+  const { attempts, permit } = progress;
+  const retry = attempts.length + (input.permit === undefined ? 0 : 1);
+  const terms = retryTerms(input, { leftMs, retry, permit, made: attempts.length });
+  const decision = await decideRetry(deps, { agentName: input.agent_name, error, terms });
+  const next = { ...progress, permit: decision.retry ? decision.permit : null };
+  Context.current().heartbeat(next);
+  return decision.retry
+    ? asFailure(error, true, { attempts, delayMs: decision.delayMs })
+    : asFailure(decision.error, false, { attempts });
+}
+
+function release(deps: ActivityDependencies, input: InvokeInput, { permit }: Progress): void {
+  const holder = Context.current().info.workflowExecution?.workflowId ?? '';
+  releasePermit(deps, input.agent_name, { reach_id: holder, permit });
+}
+
+function retryTerms(
+  input: InvokeInput,
+  { leftMs, retry, permit, made }: { leftMs: number; retry: number; permit: number | null; made: number },
+): RetryTerms {
+  return {
+    reach_id: Context.current().info.workflowExecution?.workflowId ?? '',
+    semantics: input.envelope.delivery_semantics,
+    idempotent: input.idempotent,
+    retries_left: input.retries - (made - 1),
+    left_ms: leftMs,
+    retry,
+    attempt_ms: attemptBudgetMs(leftMs, input.timeout_ms),
+    permit,
+  };
+}
+
+function answerOf(result: Extract<AttemptResult, { kind: 'made' }>, attempts: AttemptRecord[]): InvokeOutcome {
   const { instance } = result.record;
   return result.answer?.kind === 'answer'
     ? { kind: 'answer', output: result.answer.output, instance, attempts }

@@ -1,3 +1,4 @@
+import { retriesAllowed } from '../src/policy/retry';
 import { mayRunLocally } from '../src/policy/fast-path';
 import type { FastPathInput, FastPathOutput, InvokeInput, Routed } from '../workflows/messages';
 import type { ActivityDependencies } from './dependencies';
@@ -18,7 +19,7 @@ export async function routeAndInvoke(deps: ActivityDependencies, input: FastPath
 }
 
 function attemptInput(
-  { tenant, envelope, share_ms, trace_id }: FastPathInput,
+  { tenant, envelope, share_ms, trace_id, run_start_ms }: FastPathInput,
   { decision, target }: Routed,
 ): InvokeInput {
   const { agent_name, agent_version, ability } = decision.chosen;
@@ -31,10 +32,12 @@ function attemptInput(
     ability,
     share_ms,
     timeout_ms: target.timeout_ms,
-    retries: 0,
+    retries: retriesAllowed(target.max_retry, envelope.max_total_retries),
     idempotent: target.idempotent,
     attempts_before: 0,
     confirm: false,
     trace_id,
+    run_start_ms,
+    ...(decision.chosen.admission && { admission: decision.chosen.admission }),
   };
 }

@@ -1,4 +1,5 @@
-import { isTransient, type ErrorCode } from '../src/protocol/error-codes';
+import { Context } from '@temporalio/activity';
+import { isRetryableByCaller } from '../src/protocol/error-codes';
 import { ReachError } from '../src/protocol/reach-error';
 import { routedTarget } from '../src/protocol/routed-target';
 import type { RouteRequest } from '../src/routing';
@@ -12,36 +13,86 @@ import { asFailure } from './failure';
  */
 export async function route(deps: ActivityDependencies, input: RouteInput): Promise<RouteOutput> {
   const request = routeRequest(input);
-  if (input.proposed?.ready && deps.router.stillGood(input.proposed.decision, request)) return { stands: true };
-  return { stands: false, routed: await decide(deps, request) };
+  if (input.proposed?.ready && deps.router.stillGood(input.proposed.decision, request)) {
+    const ticket = await ticketFor(deps, input.proposed).catch(() => null);
+    if (ticket !== null) return { stands: true, ...ticket };
+  }
+  return routeAnew(deps, input);
 }
+
+/** Whoever is chosen and then turned away by a breaker at the last moment gives way to the next best. */
+async function routeAnew(deps: ActivityDependencies, input: RouteInput): Promise<RouteOutput> {
+  const request = routeRequest(input);
+  const routed = await decide(deps, request).catch((caught: unknown) => waiting(input, ReachError.from(caught)));
+  try {
+    return { stands: false, routed, ...(await ticketFor(deps, routed)) };
+  } catch (caught) {
+    const { agent_name, agent_version } = routed.decision.chosen;
+    const others = { ...request, exclude: [...(request.exclude ?? []), `${agent_name}#${agent_version}`] };
+    const next = await decide(deps, others).catch(() => null);
+    const ticket = next && (await ticketFor(deps, next).catch(() => null));
+    if (!next || !ticket) throw asFailure(ReachError.from(caught), false);
+    return { stands: false, routed: next, ...ticket };
+  }
+}
+
+/** What was accepted as a durable hand-over waits for better times, as nobody can take it only for now; else it fails. */
+function waiting({ envelope, proposed }: RouteInput, refusal: ReachError): Routed {
+  if (envelope.mode === 'async' && proposed && isRetryableByCaller(refusal.code)) return { ...proposed, ready: false };
+  throw asFailure(refusal, false);
+}
+
+/** Leave to pass the breaker, for agents that pull: no activity of ours will ask for it at the call. */
+async function ticketFor(
+  deps: ActivityDependencies,
+  { decision: { chosen }, target, ready }: Routed,
+): Promise<Pick<RouteOutput, 'ticket'>> {
+  if (target.protocol !== 'worker' || !ready) return {};
+  const key = { agentName: chosen.agent_name, agentVersion: chosen.agent_version, ability: chosen.ability };
+  const admission = { mark: chosen.admission ?? null, retry: false, budgetMs: target.timeout_ms };
+  return { ticket: await deps.breakers.enter(key, admission) };
+}
+
+/** Nobody polls more often than this while no agent is ready, ms. */
+const READY_POLL_MS = 1_000;
 
 /** The `awaitReady` activity: fails, to be retried by the server, until an agent is ready; for good when none ever can be. */
-export async function awaitReady(deps: ActivityDependencies, input: RouteInput): Promise<Routed> {
-  const routed = await decide(deps, { ...routeRequest(input), mode: 'sync' }, isTransient);
-  if (routed.ready) return routed;
-  throw asFailure(new ReachError('no_ready_instance', `${routed.decision.chosen.agent_name} is not ready yet`), true);
-}
-
-async function decide(
+export async function awaitReady(
   deps: ActivityDependencies,
-  request: RouteRequest,
-  worthRetrying: (code: ErrorCode) => boolean = () => false,
-): Promise<Routed> {
+  input: RouteInput,
+): Promise<Routed & Pick<RouteOutput, 'ticket'>> {
   try {
-    const decision = await deps.router.route(request);
-    const { agent_name, agent_version, ability } = decision.chosen;
-    const agent = findAgent(deps.world(), agent_name, agent_version);
-    if (!agent) throw new ReachError('no_ready_instance', `${agent_name} was removed while it was being chosen`);
-    return {
-      decision,
-      target: routedTarget(agent.descriptor, ability, deps.protocolTimeoutMs),
-      ready: deps.router.stillGood(decision, request),
-    };
+    const routed = await decide(deps, { ...routeRequest(input), mode: 'sync' });
+    // Those who wait for a breaker come together: each asks leave, and who gets none comes back.
+    if (routed.ready) return { ...routed, ...(await ticketFor(deps, routed)) };
+    throw new ReachError('no_ready_instance', `${routed.decision.chosen.agent_name} is not ready yet`);
   } catch (caught) {
     const error = ReachError.from(caught);
-    throw asFailure(error, worthRetrying(error.code));
+    if (!isRetryableByCaller(error.code)) throw asFailure(error, false);
+    // Thousands may wait for the same agent: how often each comes back depends on how many they are.
+    throw asFailure(error, true, { delayMs: Math.max(READY_POLL_MS, comeBackMs(deps, input, error)) });
   }
+}
+
+/** Those who wait for the same agent are counted together, and its limit says how fast they are worked off. */
+function comeBackMs(deps: ActivityDependencies, { envelope }: RouteInput, error: ReachError): number {
+  const [first] = error.options.diagnosis?.agents ?? [];
+  const agent = first && findAgent(deps.world(), first.agent_name, first.agent_version);
+  const key = agent?.name ?? envelope.target_agent ?? envelope.ability ?? '';
+  const caller = Context.current().info.workflowExecution?.workflowId ?? '';
+  return deps.bulkheads.turnAway({ key, limit: agent ? deps.limitOf(agent) : 1, caller });
+}
+
+async function decide(deps: ActivityDependencies, request: RouteRequest): Promise<Routed> {
+  const decision = await deps.router.route(request);
+  const { agent_name, agent_version, ability } = decision.chosen;
+  const agent = findAgent(deps.world(), agent_name, agent_version);
+  if (!agent) throw new ReachError('no_ready_instance', `${agent_name} was removed while it was being chosen`);
+  return {
+    decision,
+    target: routedTarget(agent.descriptor, ability, deps.protocolTimeoutMs),
+    ready: deps.router.stillGood(decision, request),
+  };
 }
 
 /** The part of a reach that routing reads. */

@@ -1,18 +1,63 @@
+import { breakerOutcome } from '../src/policy/breaker';
 import { ReachError } from '../src/protocol/reach-error';
+import type { AttemptRecord } from '../src/protocol/shapes';
 import { assertPlainJson } from '../src/protocol/strict-json';
-import type { InvokeOutcome, SettleInput } from '../workflows/messages';
+import type { InvokeOutcome, RetryTerms, SettleInput } from '../workflows/messages';
 import { assertOutput, count } from './attempt';
 import { findAgent, type ActivityDependencies } from './dependencies';
 import { invokeFailure } from './failure';
+import { decideRetry, releasePermit, withDecision, type RetryDecision } from './retrying';
 
 /**
  * The `settle` activity: what a pull agent answered came through the server, past every adapter, so it is
- * checked here as an adapter would have checked it, and counted.
+ * checked here as an adapter would have checked it, and counted; a failure learns what comes next.
  */
 export async function settle(deps: ActivityDependencies, input: SettleInput): Promise<InvokeOutcome> {
   const outcome = check(deps, input);
-  for (const attempt of outcome.attempts) count(deps, input, attempt);
-  return outcome;
+  for (const attempt of outcome.attempts) {
+    count(deps, input, attempt);
+    tellBreaker(deps, input, attempt);
+  }
+  const { retrying: terms, agent_name: agentName } = input;
+  if (!terms) return outcome;
+  if (outcome.kind !== 'failed') {
+    releasePermit(deps, agentName, terms);
+    return outcome;
+  }
+  const error = ReachError.fromProblem(outcome.problem);
+  const told = new ReachError(error.code, error.message, { ...error.options, received: outcome.received });
+  const decision = await decideRetry(deps, { agentName, error: told, terms });
+  return withDecision(outcome, await pastBreaker(deps, input, { decision, terms, last: told }));
+}
+
+/** A retry asks the breaker again, as one by our own activity does: it may have opened meanwhile, by this very failure. */
+async function pastBreaker(
+  deps: ActivityDependencies,
+  input: SettleInput,
+  { decision, terms, last }: { decision: RetryDecision; terms: RetryTerms; last: ReachError },
+): Promise<RetryDecision> {
+  if (!decision.retry || !input.ticket) return decision;
+  const { agent_name: agentName, agent_version: agentVersion, ability } = input;
+  const entry = { mark: null, retry: true, budgetMs: terms.attempt_ms };
+  try {
+    return { ...decision, ticket: await deps.breakers.enter({ agentName, agentVersion, ability }, entry) };
+  } catch (caught) {
+    releasePermit(deps, agentName, { ...terms, permit: decision.permit });
+    const refusal = ReachError.from(caught);
+    return { retry: false, error: refusal.with({ last_error: { code: last.code, message: last.message } }) };
+  }
+}
+
+function tellBreaker(deps: ActivityDependencies, input: SettleInput, attempt: AttemptRecord): void {
+  const { agent_name, agent_version, ability, ticket } = input;
+  if (!ticket) return;
+  const outcome = breakerOutcome(attempt.code ?? null, ticket.mark);
+  deps.breakers.report(
+    { agentName: agent_name, agentVersion: agent_version, ability },
+    ticket,
+    outcome,
+    attempt.duration_ms,
+  );
 }
 
 function check(deps: ActivityDependencies, input: SettleInput): InvokeOutcome {

@@ -12,7 +12,7 @@ import { paint, step, warn } from './lib/terminal.mjs';
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const OLDEST_NODE = [20, 19];
-const BUILD_INPUTS = ['src', 'workflows', 'activities', 'examples', 'bench', 'scripts'];
+const BUILD_INPUTS = ['src', 'workflows', 'activities', 'examples', 'bench', 'scripts', 'test/chaos'];
 const BUILD_INPUT_FILES = ['package.json', 'tsconfig.json', 'tsconfig.build.json'];
 const MODULES_STAMP = join(ROOT, 'node_modules', '.agent-reach-stamp');
 const BUILD_STAMP = join(ROOT, 'dist', '.build-stamp');
@@ -25,12 +25,54 @@ export const TEST_ENGINES = [...RUN_ENGINES, 'temporal-test-server'];
  * Does whatever is missing, in order, and prints only that. Returns whether every engine is there: a missing one is no
  * error yet, since an address may be configured instead.
  */
-export async function bootstrap({ engines = TEST_ENGINES } = {}) {
+export async function bootstrap({ engines = TEST_ENGINES, programs = [] } = {}) {
   checkNode();
+  for (const program of programs) await ensureProgram(program);
   if (!modulesAreCurrent()) await step('Installing dependencies', 'npm ci', installModules);
   const sources = hashTree(ROOT, BUILD_INPUTS, BUILD_INPUT_FILES);
   if (readStamp(BUILD_STAMP) !== sources) await step('Building', 'npm run build', () => build(sources));
   return ensureEngines(engines);
+}
+
+/** Programs of the system that some suites run against; where one is missing they are skipped by name. */
+export const TEST_PROGRAMS = ['redis-server'];
+
+const APT_TIMEOUT_MS = 120_000;
+
+/** Installs a Debian package that is missing, where that is possible without asking anybody: as root, with apt. */
+async function ensureProgram(name) {
+  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/bin', '/usr/sbin'];
+  if (folders.some((folder) => existsSync(join(folder, name)))) return;
+  const apt = '/usr/bin/apt-get';
+  const advice = `${name} is not installed; the suites that need it are skipped`;
+  if (process.getuid?.() !== 0 || !existsSync(apt)) return warn(`${advice}. Install it to run them.`);
+  try {
+    await step(`Installing ${name}`, 'apt-get install', () => aptInstall(apt, name));
+  } catch (error) {
+    warn(`${advice}: ${error.message}`);
+  }
+}
+
+async function aptInstall(apt, name) {
+  const install = [apt, 'install', '--yes', '--no-install-recommends', name];
+  // A package list that is there may do; a fresh container has none.
+  await run(install).catch(async () => {
+    await run([apt, 'update']);
+    await run(install);
+  });
+}
+
+/** @throws {Error} when the program fails or takes too long */
+function run([command, ...args]) {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const child = spawn(command, args, { env, stdio: 'ignore', timeout: APT_TIMEOUT_MS });
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${command} ${args[0]} failed (${signal ?? code})`));
+    });
+  });
 }
 
 /** @throws {Error} when this Node is older than the oldest supported one. */

@@ -1,13 +1,14 @@
-// npm run demo | start | test | bench: prepares what is missing, then runs the thing.
-import { bootstrap, ROOT, RUN_ENGINES, TEST_ENGINES } from './bootstrap.mjs';
+// npm run demo | start | test | bench | chaos: prepares what is missing, then runs the thing.
+import { bootstrap, ROOT, RUN_ENGINES, TEST_ENGINES, TEST_PROGRAMS } from './bootstrap.mjs';
 import { runChild } from './lib/run-child.mjs';
 import { paint } from './lib/terminal.mjs';
 
 const COMMANDS = {
   demo: { program: ['dist/examples/ticket-desk/demo.js'], engines: RUN_ENGINES },
   start: { program: ['dist/src/cli/main.js', 'dev', '--with-examples'], engines: RUN_ENGINES },
-  test: { program: ['node_modules/jest/bin/jest.js'], engines: TEST_ENGINES },
+  test: { program: ['node_modules/jest/bin/jest.js'], engines: TEST_ENGINES, programs: TEST_PROGRAMS },
   bench: { program: ['dist/bench/main.js'], engines: RUN_ENGINES },
+  chaos: { program: ['dist/test/chaos/main.js'], engines: ['temporal', 'etcd'] },
 };
 
 const [name, ...args] = process.argv.slice(2);
@@ -18,7 +19,8 @@ if (!command) {
   process.exitCode = 2;
 } else {
   try {
-    await bootstrap({ engines: command.engines });
+    const { engines, programs } = command;
+    await bootstrap({ engines, programs });
     process.exitCode = await runChild([...command.program, ...args], { cwd: ROOT });
   } catch (error) {
     process.stderr.write(`${paint.red('✗')} ${error.message}\n`);

@@ -26,9 +26,22 @@ import { isTokenEnvAllowed } from './policy/token-env';
 import { DEFAULT_TENANT, MAX_PAYLOAD_BYTES } from './protocol/limits';
 import { ReachError } from './protocol/reach-error';
 import { ReachTokens } from './protocol/reach-token';
-import { createEtcd, HealthProber, Registry, RegistryView, sharedSecret, StatsHub } from './registry';
+import type { World } from './protocol/world';
+import {
+  createEtcd,
+  HealthProber,
+  PlatformDeduplication,
+  Registry,
+  RegistryView,
+  sharedSecret,
+  StatsHub,
+  type BreakerHub,
+} from './registry';
+import { ConcurrencyLimits } from './limits';
+import { createReliability } from './reliability';
 import { Router, SemanticMatcher, type Matcher } from './routing';
 import { createAgentMetrics, observeRegistry } from './telemetry/metrics';
+import { createReliabilityMetrics, observeReliability } from './telemetry/reliability-metrics';
 
 /** The parts that every process of the platform runs. */
 export interface Platform {
@@ -43,6 +56,11 @@ export interface Platform {
   connection: NativeConnection;
   vectors(): VectorState;
   activities: ActivityDependencies;
+  breakers: BreakerHub;
+  /** Of what etcd keeps for agents: what they have done already (R7). */
+  deduplication: PlatformDeduplication;
+  /** Announces this process as one that makes calls: from now on it has a share of the limits. */
+  joinWorkers(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -57,11 +75,20 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     breakerWindowSec: config.breaker.window_sec,
   });
   const stats = new StatsHub(base);
-  const view = new RegistryView({
+  const reliability = createReliability(config, base, {
+    world: () => view.world(),
+    metrics: createReliabilityMetrics(metrics),
+  });
+  const { breakers, ejections, retryPermits, bulkheads, census } = reliability;
+  const view: RegistryView = new RegistryView({
     ...base,
     refreshIntervalMs: config.registry.refresh_interval,
     stats: stats.lookup(),
+    ejections,
+    breakers,
+    healthThreshold: config.registry.health_threshold,
   });
+  const limits = new ConcurrencyLimits(() => view.world(), config.bulkhead);
   const agentMetrics = createAgentMetrics(metrics);
   const dispatcher = createDispatcher({
     egress,
@@ -70,9 +97,17 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   });
   const prober = new HealthProber({ ...base, view, dispatcher, egress });
   await stats.start();
+  await reliability.start();
   await view.start();
   prober.start();
   observeRegistry(metrics, () => ({ ...view.staleness(), agents: view.world().agents.length }));
+
+  observeReliability(metrics, () => ({
+    breakers: breakers.list().map((one) => one.view),
+    ejectedInstances: countEjected(view.world()),
+    workers: census.count,
+    degraded: Boolean(view.world().degraded),
+  }));
 
   const embedder = embedderOf(config);
   const matcher = matcherOf(config, embedder);
@@ -108,14 +143,24 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       adapters: new Map<Adapter['protocol'], Adapter>([['http', http]]),
       recordCall,
       startCall: (key) => stats.started(key),
+      breakers,
+      bulkheads,
+      retryPermits,
+      reportInstance: (report) => ejections.report(report),
+      limitOf: (agent) => limits.of(agent),
+      queueWaitMs: config.bulkhead.queue_wait,
       tokens,
       protocolTimeoutMs: config.adapter.protocol_timeout_ms,
       maxResponseBytes: MAX_PAYLOAD_BYTES,
       random: Math.random,
     },
+    breakers,
+    deduplication: new PlatformDeduplication(base),
+    joinWorkers: () => census.start(),
     async close() {
       warming.stop();
       await prober.stop();
+      await reliability.stop();
       await stats.stop();
       await view.stop();
       registry.close();
@@ -130,12 +175,15 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
 /** Creates the worker that runs reaches and their activities. */
 export async function createWorker(platform: Platform): Promise<Worker> {
   const { config, connection } = platform;
+  await platform.joinWorkers();
   return Worker.create({
     connection,
     namespace: config.temporal.namespace,
     taskQueue: config.temporal.task_queue,
     ...workflowSource(),
     activities: createActivities(platform.activities),
+    // An agent that hangs may hold as many slots as its bulkhead lets it; the others' calls need some too.
+    maxConcurrentActivityTaskExecutions: config.bulkhead.max_concurrent_calls,
     shutdownGraceTime: config.server.graceful_timeout,
     shutdownForceTime: config.server.graceful_timeout + 5_000,
     stickyQueueScheduleToStartTimeout: '2s',
@@ -181,6 +229,10 @@ async function connectTemporal({ temporal }: Config): Promise<NativeConnection> 
       { cause },
     );
   }
+}
+
+function countEjected({ agents }: World): number {
+  return agents.flatMap(({ instances }) => instances).filter(({ ejected_until }) => ejected_until !== undefined).length;
 }
 
 function embedderOf({ embeddings }: Config) {

@@ -8,10 +8,14 @@ import { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from 'pino';
+import type { Registry as MetricsRegistry } from 'prom-client';
 import type { Config } from './config';
 import { AgentCatalogue } from './gateway/agent-catalogue';
 import { AgentRegistrar } from './gateway/agent-registrar';
 import { createApp } from './gateway/app';
+import { Backpressure } from './gateway/backpressure';
+import { BreakerService } from './gateway/breaker-service';
+import { DeadLetters } from './gateway/dead-letters';
 import { EventFeed } from './gateway/event-feed';
 import { LateResults } from './gateway/late-results';
 import { ReachLister } from './gateway/reach-list';
@@ -23,8 +27,11 @@ import { createPlatform, createWorker, type Platform } from './platform';
 import { DEFAULT_TENANT } from './protocol/limits';
 import { buildOpenApi } from './protocol/openapi';
 import { VERSION } from './protocol/version';
+import { createEtcd } from './registry';
+import { createDeadLetterMetrics } from './telemetry/dead-letter-metrics';
 import { HttpMetrics } from './telemetry/http-metrics';
 import { createMetricsRegistry } from './telemetry/metrics';
+import { observeBackpressure } from './telemetry/reliability-metrics';
 import { createRoutingLog, type RoutingLog } from './telemetry/routing-log';
 
 /** What a gateway is started with besides its Config. */
@@ -55,8 +62,13 @@ export async function serve(
     const worker = withWorker ? await createWorker(platform) : null;
     const working = worker?.run();
     const readiness = readinessOf(platform);
+    const parts = services(platform, { readiness, log: createRoutingLog(logger, metrics) });
+    const deadLetters = deadLettersOf(platform, parts.reader, metrics);
+    const backpressure = backpressureOf(platform, metrics);
     const app = createApp({
-      ...services(platform, { readiness, log: createRoutingLog(logger, metrics) }),
+      ...parts,
+      deadLetters: deadLetters.service,
+      backpressure,
       logger,
       apiKey,
       metrics,
@@ -65,12 +77,17 @@ export async function serve(
     });
     const server = createServer(app);
     await listen(server, config.server).catch(async (error: unknown) => {
+      await deadLetters.close();
       await endWorker(worker, working);
       throw error;
     });
+    deadLetters.service.start();
+    backpressure.start();
     const close = async () => {
       readiness.drain();
+      backpressure.stop();
       await endServer(server, config.server.graceful_timeout);
+      await deadLetters.close();
       await endWorker(worker, working);
       await platform.close();
     };
@@ -82,12 +99,13 @@ export async function serve(
 }
 
 function services(platform: Platform, { readiness, log }: { readiness: Readiness; log: RoutingLog }) {
-  const { config, connection, view, router, tokens, registry, egress } = platform;
+  const { config, connection, view, router, tokens, registry, egress, breakers, deduplication } = platform;
   const { namespace, task_queue: taskQueue, agents_address: agentsAddress } = config.temporal;
   const client = new Client({ connection, namespace });
   const world = () => view.world();
   const reader = new ReachReader({ client, namespace, temporalUiUrl: config.temporal.ui_url ?? null });
   const protocolTimeoutMs = config.adapter.protocol_timeout_ms;
+  const catalogue = new AgentCatalogue(view, breakers);
   const workerEngine = agentsAddress ? { address: agentsAddress, namespace } : null;
   return {
     reader,
@@ -112,11 +130,45 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
       egress,
       tokenEnvAllow: config.security.token_env_allow,
       workerEngine,
+      breakers,
     }),
-    catalogue: new AgentCatalogue(view),
+    catalogue,
+    breakerService: new BreakerService(breakers, catalogue),
+    deduplication,
     router,
     readiness,
   };
+}
+
+function backpressureOf({ connection, config }: Platform, metrics: MetricsRegistry): Backpressure {
+  const { namespace, task_queue: taskQueue } = config.temporal;
+  const { max_in_flight: maxInFlight, max_backlog_age: maxBacklogAgeMs } = config.backpressure;
+  const client = new Client({ connection, namespace });
+  const backpressure = new Backpressure({ client, namespace, taskQueue, maxInFlight, maxBacklogAgeMs });
+  observeBackpressure(metrics, () => backpressure.state());
+  return backpressure;
+}
+
+/** Dead letters with an etcd client of their own: a sweep never waits behind heartbeats, nor they behind it. */
+function deadLettersOf({ config, connection, logger }: Platform, reader: ReachReader, metrics: MetricsRegistry) {
+  const { namespace } = config.temporal;
+  const etcd = createEtcd({ hosts: config.registry.etcd });
+  const service = new DeadLetters({
+    client: new Client({ connection, namespace }),
+    namespace,
+    reader,
+    etcd,
+    keyPrefix: config.registry.key_prefix,
+    tenant: DEFAULT_TENANT,
+    settings: config.dead_letters,
+    metrics: createDeadLetterMetrics(metrics),
+    logger,
+  });
+  const close = async () => {
+    await service.stop();
+    etcd.close();
+  };
+  return { service, close };
 }
 
 function readinessOf({ connection, config, view, vectors }: Platform): Readiness {

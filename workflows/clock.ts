@@ -20,3 +20,8 @@ export function leftMs(timeoutMs: number): number {
 export function nowIso(): string {
   return new Date().toISOString();
 }
+
+/** When this run began, Unix ms on the server's clock; later for every run of the same reach. */
+export function runStartMs(): number {
+  return workflowInfo().runStartTime.getTime();
+}

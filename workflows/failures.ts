@@ -1,5 +1,11 @@
 import { ApplicationFailureCategory, RetryState, TimeoutType } from '@temporalio/common';
-import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancelledFailure,
+  isCancellation,
+  TimeoutFailure,
+} from '@temporalio/workflow';
 import { isErrorCode, type ErrorCode } from '../src/protocol/error-codes';
 import { ReachError } from '../src/protocol/reach-error';
 import type { AttemptRecord } from '../src/protocol/shapes';
@@ -24,6 +30,13 @@ export function failureOf(caught: unknown, runBy: RunBy = 'platform'): InvokeFai
   if (cause instanceof ApplicationFailure) return fromApplication(cause);
   if (cause instanceof TimeoutFailure) return runBy === 'agent' ? fromAgentTimeout(cause) : fromPlatformTimeout(cause);
   return failed('internal', 'The attempt failed in a way that is not known', 'unknown');
+}
+
+/** The attempts that a cancelled activity made, the stopped one included. */
+export function attemptsOfCancelled(caught: unknown): AttemptRecord[] {
+  const cause = caught instanceof ActivityFailure ? caught.cause : caught;
+  if (!(cause instanceof CancelledFailure)) return [];
+  return (cause.details?.[0] as { attempts?: AttemptRecord[] } | undefined)?.attempts ?? [];
 }
 
 function fromApplication(cause: ApplicationFailure): InvokeFailure {
@@ -61,7 +74,21 @@ function fromAgentTimeout(cause: TimeoutFailure): InvokeFailure {
     cause.timeoutType === TimeoutType.HEARTBEAT
       ? failed('agent_unavailable', 'The agent was lost in the middle of the attempt', received)
       : failed('agent_timeout', 'The agent did not answer in time; it may still have done the work', received);
+  if (cause.timeoutType === TimeoutType.HEARTBEAT) failure.lost = true;
   return seen ? { ...failure, instance: seen.instance } : failure;
+}
+
+/**
+ * How a reach that is given up names a lost worker, whoever ran it: `worker_lost`, which nobody is advised to send again.
+ * While there is another agent to ask it counts as `agent_unavailable`.
+ */
+export function asGivenUp(failure: InvokeFailure): InvokeFailure {
+  if (!failure.lost || failure.problem.code !== 'agent_unavailable') return failure;
+  const lost = failed(
+    'worker_lost',
+    'The worker of the agent was lost in the middle of the attempt, as often as it may be tried',
+  );
+  return { ...failure, problem: lost.problem };
 }
 
 /** True when an activity was retried until its time was over: its last failure is then only what kept it from succeeding. */

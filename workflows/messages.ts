@@ -7,7 +7,8 @@ import type { ErrorCode } from '../src/protocol/error-codes';
 import type { Envelope } from '../src/protocol/envelope';
 import type { Problem } from '../src/protocol/reach-error';
 import type { RoutedTarget } from '../src/protocol/routed-target';
-import type { AttemptRecord, Decision, JsonObject, TerminalStatus } from '../src/protocol/shapes';
+import type { AdmissionMark, BreakerTicket } from '../src/protocol/reliability';
+import type { AttemptRecord, Decision, DeliverySemantics, JsonObject, TerminalStatus } from '../src/protocol/shapes';
 
 /** Workflow type, as the Temporal Web UI shows it. */
 export const REACH_WORKFLOW = 'reach';
@@ -17,6 +18,14 @@ export interface Routed {
   decision: Decision;
   target: RoutedTarget;
   ready: boolean;
+  /** Nobody could take it, and the ability's fallback stands in (R30): an agent was chosen for it, or the output is fixed. */
+  stand_in?: StandIn;
+}
+
+/** Why a fallback stands in, and its output where that is fixed. */
+export interface StandIn {
+  because: ErrorCode;
+  output?: JsonObject;
 }
 
 export interface ReachInput {
@@ -42,6 +51,8 @@ export interface ReachOutput {
   output: JsonObject;
   attempts: AttemptRecord[];
   duration_ms: number;
+  /** A fallback answered (R30), because of this code. Absent: the agent itself. */
+  degraded_by?: ErrorCode;
 }
 
 /** Details of the ApplicationFailure with which a reach ends that was not completed; `type` is the problem's code. */
@@ -65,6 +76,8 @@ export interface ReachMemo extends Record<string, unknown> {
   route_reason: string;
   /** Set once the agent has acknowledged. */
   stage?: 'agent_accepted';
+  /** Attempts of a reach that was cancelled. */
+  attempts?: AttemptRecord[];
 }
 
 /** An agent's late result for the attempt that it answered with "accepted". */
@@ -102,13 +115,18 @@ export interface RouteInput {
   exclude: string[];
 }
 
-/** `stands`: the proposed decision was confirmed; otherwise the new one. */
-export type RouteOutput = { stands: true } | { stands: false; routed: Routed };
+/**
+ * `stands`: the proposed decision was confirmed; otherwise the new one. `ticket`: leave to pass the breaker, for agents
+ * that pull, whose call no activity of ours makes.
+ */
+export type RouteOutput = ({ stands: true } | { stands: false; routed: Routed }) & { ticket?: BreakerTicket };
 
 export interface FastPathInput extends RouteInput {
   /** What is left of the whole reach when the activity is scheduled, ms. */
   share_ms: number;
   trace_id: string;
+  /** When this run began, Unix ms. */
+  run_start_ms?: number;
 }
 
 /** `routed`: the new decision where the proposed one did not stand. `outcome` is null when that one must be called regularly. */
@@ -135,6 +153,12 @@ export interface InvokeInput {
   /** The decision is the gateway's: see that it still stands before the first attempt. */
   confirm: boolean;
   trace_id: string;
+  /** When this run began, Unix ms; makes the fence. Absent in histories of 0.1. */
+  run_start_ms?: number;
+  /** The mark with which the router let it pass a breaker that is not closed. */
+  admission?: AdmissionMark;
+  /** Slot of the concurrent retries that the first execution holds already (it is a retry itself). */
+  permit?: number;
 }
 
 /** What came of calling an agent. Failures carry every attempt made. */
@@ -154,7 +178,19 @@ export interface InvokeFailure {
   received: 'no' | 'yes' | 'unknown';
   /** The instance that failed, where only the failure knows it (pull agents). */
   instance?: string;
+  /** An agent's own worker did not survive the attempt: passing, until it has been so as often as it may be tried (W08). */
+  lost?: true;
   attempts: AttemptRecord[];
+  /** What comes next where an activity has decided it: a retry, whose permit is held, or none (null). */
+  next?: RetryGrant | null;
+}
+
+/** Leave to try the same agent again after `delay_ms`, with a slot of its concurrent retries (R27). */
+export interface RetryGrant {
+  delay_ms: number;
+  permit: number;
+  /** Leave to pass the breaker once more, for agents that pull. */
+  ticket?: BreakerTicket;
 }
 
 /** The activities a worker offers to `reach`. */
@@ -167,8 +203,8 @@ export interface ReachActivities {
   invoke(input: InvokeInput): Promise<InvokeOutcome | Stale>;
   /** Checks a pull agent's answer against its output schema and counts it. */
   settle(input: SettleInput): Promise<InvokeOutcome>;
-  /** Completes when an agent is ready for an async reach. */
-  awaitReady(input: RouteInput): Promise<Routed>;
+  /** Completes when an agent is ready for an async reach; with leave to pass its breaker where it pulls. */
+  awaitReady(input: RouteInput): Promise<Routed & { ticket?: BreakerTicket }>;
 }
 
 export interface SettleInput {
@@ -176,4 +212,24 @@ export interface SettleInput {
   agent_version: string;
   ability: string;
   outcome: InvokeOutcome;
+  /** What a retry depends on. Absent in histories of 0.1, whose workflow decided by itself. */
+  retrying?: RetryTerms;
+  ticket?: BreakerTicket;
+}
+
+/** What the decision about another attempt depends on, besides the failure. */
+export interface RetryTerms {
+  reach_id: string;
+  semantics: DeliverySemantics;
+  idempotent: boolean | null;
+  /** Retries that the agent may still get, the one in question included. */
+  retries_left: number;
+  /** What is left of the reach, ms. */
+  left_ms: number;
+  /** Number of the retry in question, 1 for the first; sets the backoff. */
+  retry: number;
+  /** What the retry itself may use, ms. */
+  attempt_ms: number;
+  /** Slot of the concurrent retries that the failed attempt held. */
+  permit: number | null;
 }

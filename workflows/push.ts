@@ -2,7 +2,7 @@ import { ActivityCancellationType, proxyActivities, proxyLocalActivities, sleep 
 import { attemptBudgetMs } from '../src/policy/deadline-budget';
 import { mayRunLocally } from '../src/policy/fast-path';
 import { MAX_LOCAL_ATTEMPT_MS } from '../src/protocol/limits';
-import { leftMs } from './clock';
+import { leftMs, runStartMs } from './clock';
 import { failed, failureOf } from './failures';
 import type {
   FastPathOutput,
@@ -14,7 +14,7 @@ import type {
   Routed,
   Stale,
 } from './messages';
-import { invokeInput, outOfTime, record, retriesLeft, summaryOf, verdict, type Spent } from './spending';
+import { decidedHere, invokeInput, nextOf, outOfTime, record, retriesLeft, summaryOf, type Spent } from './spending';
 
 /** Heartbeats carry cancellation and prove that the worker lives; three missed ones mean that it is lost. */
 export const HEARTBEAT_TIMEOUT_MS = 3_000;
@@ -47,12 +47,13 @@ export async function afterFastPath(
   { first, spent }: { first: InvokeFailure; spent: Spent },
 ): Promise<InvokeOutcome> {
   if (first.attempts.length === 0) return first;
-  const next = verdict(input, routed, { failure: first, spent, retry: 1 });
-  if (!next.retry) return next.because === 'no_time' ? outOfTime(first) : first;
+  const next = nextOf(first) ?? decidedHere(input, routed, { failure: first, spent, retry: 1 });
+  if (!next.retry) return next.failure;
   await sleep(next.delayMs);
   spent.retries += 1;
   const retries = retriesLeft(input, routed, { spent, used: 1 });
-  return settled(await invokeRegularly(routed, { ...invokeInput(input, routed, spent), retries }, spent));
+  const held = next.permit === null ? {} : { permit: next.permit };
+  return settled(await invokeRegularly(routed, { ...invokeInput(input, routed, spent), retries, ...held }, spent));
 }
 
 /**
@@ -71,7 +72,15 @@ export function takeFastPath({ tenant, envelope, routed, trace_id }: ReachInput)
   });
   const share_ms = leftMs(envelope.timeout_ms);
   const refused = (caught: unknown): FastPathOutput => ({ routed: null, outcome: failureOf(caught) });
-  return routeAndInvoke({ tenant, envelope, proposed: routed, exclude: [], share_ms, trace_id }).catch(refused);
+  return routeAndInvoke({
+    tenant,
+    envelope,
+    proposed: routed,
+    exclude: [],
+    share_ms,
+    trace_id,
+    run_start_ms: runStartMs(),
+  }).catch(refused);
 }
 
 async function invokeRegularly(routed: Routed, call: InvokeInput, spent: Spent): Promise<InvokeOutcome | Stale> {
@@ -80,7 +89,8 @@ async function invokeRegularly(routed: Routed, call: InvokeInput, spent: Spent):
     scheduleToCloseTimeout: call.share_ms,
     heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { maximumAttempts: call.retries + 1, initialInterval: 100, backoffCoefficient: 2 },
+    // Not every execution is an attempt, so the activity counts them; a lost worker is tried again after this wait.
+    retry: { initialInterval: 100, backoffCoefficient: 2, maximumInterval: '5s' },
     summary: summaryOf(routed),
   });
   const outcome = await invoke(call).catch((caught: unknown) => failureOf(caught));

@@ -1,7 +1,7 @@
 import {
   condition,
-  proxyActivities,
-  proxyLocalActivities,
+  isCancellation,
+  patched,
   setHandler,
   upsertMemo,
   upsertSearchAttributes,
@@ -9,48 +9,54 @@ import {
 } from '@temporalio/workflow';
 import { mayRepeat } from '../src/policy/retry';
 import { isTransient } from '../src/protocol/error-codes';
-import { elapsedMs, leftMs } from './clock';
-import { failed, failureOf, ranOutOfTime, reachFailure, terminalStatus } from './failures';
+import { leftMs } from './clock';
+import { asGivenUp, attemptsOfCancelled, failed, reachFailure, terminalStatus } from './failures';
 import {
   acceptedUpdate,
   resultSignal,
   type Acceptance,
   type InvokeFailure,
   type InvokeOutcome,
-  type LateResult,
-  type ReachActivities,
   type ReachInput,
   type ReachOutput,
-  type Routed,
 } from './messages';
 import { pull } from './pull';
 import { afterFastPath, confirmAndPush, fastPathFits, push, takeFastPath } from './push';
-import { outOfTime, record, type Spent } from './spending';
-
-/** What a reach remembers while it runs. */
-interface Run {
-  input: ReachInput;
-  routed: Routed;
-  spent: Spent;
-  late: LateResult[];
-}
+import { adopt, route } from './routing';
+import { complete, type Run } from './run';
+import { outOfTime, record } from './spending';
+import { fixedAnswer, standIn, staysWithAgent } from './stand-in';
 
 /**
  * One reach: route, invoke, and, when the agent only accepted, wait for its result. Ends completed with the
  * result; or failed with the coded ApplicationFailure, which makes it a dead letter; or cancelled.
  */
 export async function reach(input: ReachInput): Promise<ReachOutput> {
-  const run: Run = { input, routed: input.routed, spent: { attempts: [], retries: 0 }, late: [] };
+  const run: Run = { input, routed: input.routed, spent: { attempts: [], retries: 0 }, tried: [], late: [] };
   setHandler(resultSignal, (result) => void run.late.push(result));
   setHandler(acceptedUpdate, () => acceptance(run));
 
-  const outcome = await deliver(run);
-  return outcome.kind === 'failed' ? giveUp(run, outcome) : complete(run, outcome);
+  const fixed = input.routed.stand_in;
+  if (fixed?.output) return complete(run, fixedAnswer(fixed.output), fixed.because);
+  try {
+    const outcome = await deliver(run);
+    if (outcome.kind === 'answer') return complete(run, outcome, fixed?.because);
+    return (await standIn(run, outcome, callToTheEnd)) ?? giveUp(run, outcome);
+  } catch (caught) {
+    if (isCancellation(caught)) keepAttempts(run, caught);
+    throw caught;
+  }
+}
+
+/** The close event of a cancelled run has no room for them. */
+function keepAttempts({ spent }: Run, caught: unknown): void {
+  const attempts = [...spent.attempts, ...attemptsOfCancelled(caught)];
+  if (attempts.length > 0 && patched('attempts-of-cancelled')) upsertMemo({ attempts });
 }
 
 /** Agent after agent until one has the last word. */
 async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accepted' }>> {
-  const tried: string[] = [];
+  const { tried } = run;
   let outcome = await callFirst(run);
   for (;;) {
     if (outcome.kind === 'accepted') return waitForResult(run, outcome);
@@ -59,7 +65,8 @@ async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accept
     tried.push(`${agent_name}#${agent_version}`);
     // The failure of the agent that was called says more than "nobody else is left".
     if (await route(run, tried)) return outcome;
-    run.spent.retries += 1;
+    // Whoever was turned away was not called, so calling the next is no retry.
+    if (!isTurnedAway(outcome)) run.spent.retries += 1;
     outcome = await callAgent(run);
   }
 }
@@ -80,57 +87,38 @@ async function callFirst(run: Run): Promise<InvokeOutcome> {
   return confirmed ?? (await route(run, [])) ?? callAgent(run);
 }
 
-/** Confirms the gateway's decision, or decides anew when agents were tried in vain. Returns why nobody fits, else null. */
-async function route(run: Run, exclude: string[]): Promise<InvokeFailure | null> {
-  const { route: decide } = proxyLocalActivities<ReachActivities>({
-    startToCloseTimeout: '5s',
-    retry: { maximumAttempts: 3 },
-  });
-  const { tenant, envelope, routed } = run.input;
-  const proposed = exclude.length === 0 ? routed : null;
-  try {
-    const answer = await decide({ tenant, envelope, proposed, exclude });
-    if (!answer.stands) adopt(run, answer.routed);
-    if (!run.routed.ready) adopt(run, await awaitReady(run, exclude));
-    return null;
-  } catch (caught) {
-    const failure = failureOf(caught);
-    return ranOutOfTime(caught) ? outOfTime(failure) : failure;
-  }
-}
-
-/** An async reach to a known ability waits for an agent; the activity is retried by the server without new events. */
-function awaitReady(run: Run, exclude: string[]): Promise<Routed> {
-  const { tenant, envelope } = run.input;
-  const { awaitReady: ready } = proxyActivities<ReachActivities>({
-    startToCloseTimeout: '10s',
-    scheduleToCloseTimeout: Math.max(1, leftMs(envelope.timeout_ms)),
-    retry: { initialInterval: '1s', backoffCoefficient: 1.5, maximumInterval: '5s' },
-    summary: 'waiting for an agent to be ready',
-  });
-  return ready({ tenant, envelope, proposed: null, exclude });
-}
-
-/** A new decision: what lists and the Web UI show follows it. */
-function adopt(run: Run, routed: Routed): void {
-  const before = run.routed.decision.chosen;
-  run.routed = routed;
-  const { chosen, decision_id, route_reason } = routed.decision;
-  if (chosen.agent_name === before.agent_name && chosen.agent_version === before.agent_version) return;
-  upsertSearchAttributes({ ReachAgent: [chosen.agent_name], ReachVersion: [chosen.agent_version] });
-  upsertMemo({ decision_id, route_reason, agent_name: chosen.agent_name, agent_version: chosen.agent_version });
+async function callToTheEnd(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accepted' }>> {
+  const outcome = await callAgent(run);
+  return outcome.kind === 'accepted' ? waitForResult(run, outcome) : outcome;
 }
 
 function callAgent({ input, routed, spent }: Run): Promise<InvokeOutcome> {
   return routed.target.protocol === 'worker' ? pull(input, routed, spent) : push(input, routed, spent);
 }
 
-function mayMoveOn({ input, routed, spent }: Run, failure: InvokeFailure): boolean {
+function mayMoveOn(run: Run, failure: InvokeFailure): boolean {
+  return anotherMayTry(run, failure) && !staysWithAgent(run);
+}
+
+function anotherMayTry({ input, routed, spent }: Run, failure: InvokeFailure): boolean {
   const { envelope } = input;
+  const timeLeft = leftMs(envelope.timeout_ms) > 1;
+  if (isTurnedAway(failure)) return timeLeft;
   const terms = { semantics: envelope.delivery_semantics, idempotent: routed.target.idempotent };
-  const budgetLeft = spent.retries < envelope.max_total_retries && leftMs(envelope.timeout_ms) > 1;
+  const budgetLeft = spent.retries < envelope.max_total_retries && timeLeft;
   const called = spent.attempts.length > 0;
-  return called && isTransient(failure.problem.code) && mayRepeat(failure.received, terms) && budgetLeft;
+  const worthIt = isTransient(failure.problem.code) || isHeldBack(failure);
+  return called && worthIt && mayRepeat(failure.received, terms) && budgetLeft;
+}
+
+/** A breaker or a bulkhead refused before the agent was called even once. */
+function isTurnedAway(failure: InvokeFailure): boolean {
+  return isHeldBack(failure) && failure.attempts.length === 0;
+}
+
+/** A breaker or a bulkhead refused the last attempt, or the first: another agent's need not. */
+function isHeldBack({ problem: { code } }: InvokeFailure): boolean {
+  return code === 'circuit_open' || code === 'overloaded';
 }
 
 /** The agent accepted; its result arrives as a signal that names this run and this attempt, or the time ends. */
@@ -152,23 +140,8 @@ async function waitForResult(
   return { kind: 'answer', output: result.output, instance: accepted.instance, attempts: [] };
 }
 
-function complete(run: Run, answer: Extract<InvokeOutcome, { kind: 'answer' }>): ReachOutput {
-  const { chosen, route_reason, confidence, decision_id } = run.routed.decision;
-  return {
-    status: 'completed',
-    agent_name: chosen.agent_name,
-    agent_version: chosen.agent_version,
-    instance: answer.instance,
-    route_reason,
-    confidence,
-    decision_id,
-    output: answer.output,
-    attempts: run.spent.attempts,
-    duration_ms: elapsedMs(),
-  };
-}
-
-function giveUp(run: Run, failure: InvokeFailure): never {
+function giveUp(run: Run, last: InvokeFailure): never {
+  const failure = asGivenUp(last);
   const { chosen, route_reason, decision_id } = run.routed.decision;
   const terms = { semantics: run.input.envelope.delivery_semantics, idempotent: run.routed.target.idempotent };
   const status = terminalStatus(failure, mayRepeat(failure.received, terms));

@@ -1,15 +1,18 @@
 import { workflowInfo } from '@temporalio/workflow';
-import { nextAttempt, retriesAllowed, type RetryVerdict } from '../src/policy/retry';
+import { nextAttempt, retriesAllowed } from '../src/policy/retry';
+import type { BreakerTicket } from '../src/protocol/reliability';
 import type { AttemptRecord } from '../src/protocol/shapes';
-import { leftMs } from './clock';
+import { leftMs, runStartMs } from './clock';
 import { failed } from './failures';
-import type { InvokeFailure, InvokeInput, InvokeOutcome, ReachInput, Routed } from './messages';
+import type { InvokeFailure, InvokeInput, InvokeOutcome, ReachInput, RetryTerms, Routed } from './messages';
 
 /** What a reach has spent so far, over all agents. */
 export interface Spent {
   attempts: AttemptRecord[];
   /** Retries used of the tree's budget (`max_total_retries`); moving on to another agent uses one too. */
   retries: number;
+  /** Leave to pass the breaker of the agent that is called, for agents that pull. */
+  ticket?: BreakerTicket;
 }
 
 /** Counts the attempts of one outcome. */
@@ -28,18 +31,46 @@ export function retriesLeft(
   return retriesAllowed(routed.target.max_retry - used, input.envelope.max_total_retries - spent.retries);
 }
 
-/** Decides about another attempt at the same agent, retry number `retry`. `Math.random` is seeded in the sandbox. */
-export function verdict(
+/** What an activity needs to decide about another attempt; `retry` is its number. */
+export function retryTerms(
+  input: ReachInput,
+  routed: Routed,
+  at: { spent: Spent; retry: number; permit: number | null; attemptMs: number },
+): RetryTerms {
+  return {
+    reach_id: currentReachId(),
+    semantics: input.envelope.delivery_semantics,
+    idempotent: routed.target.idempotent,
+    retries_left: retriesLeft(input, routed, { spent: at.spent, used: at.retry - 1 }),
+    left_ms: leftMs(input.envelope.timeout_ms),
+    retry: at.retry,
+    attempt_ms: at.attemptMs,
+    permit: at.permit,
+  };
+}
+
+/** Another attempt at the same agent, or the failure with which it is given up. */
+export type Next =
+  | { retry: true; delayMs: number; permit: number | null; ticket?: BreakerTicket }
+  | { retry: false; failure: InvokeFailure };
+
+/** What the activity that saw the failure has decided; null when it decided nothing, as in 0.1. */
+export function nextOf(failure: InvokeFailure): Next | null {
+  if (failure.next === undefined) return null;
+  const { next } = failure;
+  if (next === null) return { retry: false, failure };
+  return { retry: true, delayMs: next.delay_ms, permit: next.permit, ...(next.ticket && { ticket: next.ticket }) };
+}
+
+/** The decision as workflows of 0.1 made it, for their histories: retry number `retry`. `Math.random` is seeded in the sandbox. */
+export function decidedHere(
   input: ReachInput,
   routed: Routed,
   last: { failure: InvokeFailure; spent: Spent; retry: number },
-): RetryVerdict {
-  return nextAttempt(
-    {
-      code: last.failure.problem.code,
-      received: last.failure.received,
-      retryAfterMs: last.failure.problem.retry_after_ms,
-    },
+): Next {
+  const { problem, received } = last.failure;
+  const verdict = nextAttempt(
+    { code: problem.code, received, retryAfterMs: problem.retry_after_ms },
     {
       semantics: input.envelope.delivery_semantics,
       idempotent: routed.target.idempotent,
@@ -49,6 +80,8 @@ export function verdict(
     last.retry,
     Math.random,
   );
+  if (verdict.retry) return { retry: true, delayMs: verdict.delayMs, permit: null };
+  return { retry: false, failure: verdict.because === 'no_time' ? outOfTime(last.failure) : last.failure };
 }
 
 /** A failure that there is no time to repeat ends as `deadline_exceeded`, with the real error kept behind it. */
@@ -82,6 +115,8 @@ export function invokeInput(input: ReachInput, routed: Routed, spent: Spent): In
     attempts_before: spent.attempts.length,
     confirm: false,
     trace_id: input.trace_id,
+    run_start_ms: runStartMs(),
+    ...(chosen.admission && { admission: chosen.admission }),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Descriptor } from '../protocol/descriptor';
 import { closestNames } from '../protocol/nearest';
 import { ReachError } from '../protocol/reach-error';
+import type { BreakerKey, BreakerView } from '../protocol/reliability';
 import type { InstanceState } from '../protocol/shapes';
 import { compareVersionsDescending } from '../protocol/versions';
 import type { AbilityStats, AgentVersion, World } from '../protocol/world';
@@ -10,7 +11,13 @@ export interface AgentBody {
   name: string;
   versions: { version: string; descriptor: Descriptor; registered_at: string }[];
   instances: InstanceState[];
-  abilities: { name: string; agent_version: string; description: string; stats: AbilityStats | null }[];
+  abilities: {
+    name: string;
+    agent_version: string;
+    description: string;
+    breaker: BreakerView;
+    stats: AbilityStats | null;
+  }[];
   stats: {
     p50_ms: number | null;
     p95_ms: number | null;
@@ -38,7 +45,10 @@ export interface CatalogueView {
 
 /** Reads agents and abilities out of the registry's view. */
 export class AgentCatalogue {
-  constructor(private readonly view: CatalogueView) {}
+  constructor(
+    private readonly view: CatalogueView,
+    private readonly breakers: { view(key: BreakerKey): BreakerView },
+  ) {}
 
   agents(): AgentBody[] {
     const names = new Set(this.world().agents.map(({ name }) => name));
@@ -111,6 +121,7 @@ export class AgentCatalogue {
         name: capability.name,
         agent_version: agent.version,
         description: capability.description,
+        breaker: this.breakers.view({ agentName: name, agentVersion: agent.version, ability: capability.name }),
         stats: stats.ability(name, agent.version, capability.name),
       })),
     );

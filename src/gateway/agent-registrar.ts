@@ -26,6 +26,8 @@ export interface AgentRegistrarOptions {
   tokenEnvAllow: readonly string[];
   /** Where agents that run as activity workers find Temporal; null when they must know it themselves. */
   workerEngine: { address: string; namespace: string } | null;
+  /** A removed agent's breakers go with it. */
+  breakers: { removeAgent(name: string): Promise<void> };
 }
 
 /** What an instance is answered; `worker` only for agents that pull from Temporal. */
@@ -59,8 +61,9 @@ export class AgentRegistrar {
   }
 
   async remove(name: string): Promise<boolean> {
-    const { registry, view } = this.options;
+    const { registry, view, breakers } = this.options;
     const removed = await registry.deleteAgent(name);
+    await breakers.removeAgent(name);
     await whenSeen(view, () => view.agent(name).length === 0);
     return removed;
   }

@@ -11,6 +11,9 @@ import { loopbackOnly } from './loopback-only';
 import type { Readiness } from './readiness';
 import { requestLog } from './request-log';
 import { agentRoutes, type AgentRouteDependencies } from './routes/agents';
+import { breakerRoutes, type BreakerRouteDependencies } from './routes/breakers';
+import { bulkRedriveRoutes, deadLetterRoutes, type DeadLetterRouteDependencies } from './routes/dead-letters';
+import { deduplicationRoutes, type DeduplicationRouteDependencies } from './routes/deduplication';
 import { discoveryRoutes, type DiscoveryDependencies } from './routes/discovery';
 import { lateResultRoutes } from './routes/late-results';
 import { operationsRoutes, type OperationsDependencies } from './routes/operations';
@@ -21,7 +24,14 @@ const MAX_BODY_BYTES = MAX_PAYLOAD_BYTES + 65_536;
 
 /** Everything the HTTP surface is made of. */
 export interface AppDependencies
-  extends ReachRouteDependencies, AgentRouteDependencies, DiscoveryDependencies, OperationsDependencies {
+  extends
+    ReachRouteDependencies,
+    DeadLetterRouteDependencies,
+    AgentRouteDependencies,
+    BreakerRouteDependencies,
+    DeduplicationRouteDependencies,
+    DiscoveryDependencies,
+    OperationsDependencies {
   logger: Logger;
   /** null: no key is configured and the gateway listens on loopback only. */
   apiKey: string | null;
@@ -45,7 +55,10 @@ export function createApp(deps: AppDependencies): Express {
   app.use('/v1/reaches', lateResultRoutes(deps.lateResults));
   app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey), body);
   app.use('/v1/reaches', reachRoutes(deps));
-  app.use('/v1/agents', agentRoutes(deps));
+  app.use('/v1/dead-letters', deadLetterRoutes(deps));
+  app.use('/v1', bulkRedriveRoutes(deps));
+  app.use('/v1/agents', agentRoutes(deps), deduplicationRoutes(deps));
+  app.use('/v1', breakerRoutes(deps));
   app.use('/v1', discoveryRoutes(deps));
   app.use(unmatched);
   app.use(errorHandler(deps.logger));

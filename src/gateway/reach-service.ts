@@ -1,13 +1,14 @@
 import { WithStartWorkflowOperation, WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import type { Envelope, EnvelopeInput } from '../protocol/envelope';
 import { ReachError } from '../protocol/reach-error';
-import { capabilityOf, routedTarget } from '../protocol/routed-target';
-import type { ReachResult, Receipt } from '../protocol/shapes';
+import { capabilityOf, routedTarget, type RoutedTarget } from '../protocol/routed-target';
+import type { Decision, ReachResult, Receipt } from '../protocol/shapes';
 import { completeEnvelope, fingerprint, reachIdOf } from '../protocol/validation';
 import type { World } from '../protocol/world';
-import type { Router, RouteRequest } from '../routing';
+import { fallbackFor, type Router, type RouteRequest } from '../routing';
 import type { RoutingLog } from '../telemetry/routing-log';
 import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type Routed } from '../../workflows/messages';
+import { fallbackDecision, mayStandInFor } from './fallback';
 import type { ReachReader } from './reach-reader';
 import { memoOf, newReceipt, RUN_TIMEOUT_SLACK_MS, startOptions, type Plan } from './reach-start';
 import { receiptOf, resultBody, withDecision, type RunningView } from './reach-view';
@@ -78,19 +79,46 @@ export class ReachService {
   }
 
   private async route(envelope: Envelope): Promise<Routed> {
+    try {
+      return await this.routeTo(envelope);
+    } catch (refusal) {
+      const standIn = refusal instanceof ReachError ? await this.standIn(envelope, refusal) : null;
+      if (standIn) return standIn;
+      throw refusal;
+    }
+  }
+
+  private async routeTo(envelope: Envelope): Promise<Routed> {
     const request = routeRequest(envelope);
     const decision = await this.options.router.route(request);
-    const { agent_name, agent_version, ability } = decision.chosen;
-    const agent = this.options
-      .world()
-      .agents.find(({ name, version }) => name === agent_name && version === agent_version);
-    if (!agent)
-      throw new ReachError('no_ready_instance', `${agent_name} was removed a moment ago`, { retryAfterMs: 1_000 });
     return {
       decision,
-      target: routedTarget(agent.descriptor, ability, this.options.protocolTimeoutMs),
+      target: this.targetOf(decision.chosen),
       ready: envelope.mode === 'sync' || this.options.router.stillGood(decision, request),
     };
+  }
+
+  private targetOf({ agent_name, agent_version, ability }: Decision['chosen']): RoutedTarget {
+    const { agents } = this.options.world();
+    const agent = agents.find(({ name, version }) => name === agent_name && version === agent_version);
+    if (agent) return routedTarget(agent.descriptor, ability, this.options.protocolTimeoutMs);
+    throw new ReachError('no_ready_instance', `${agent_name} was removed a moment ago`, { retryAfterMs: 1_000 });
+  }
+
+  /** Nobody can take it now, through no fault of the caller's: the ability's fallback may (R30). */
+  private async standIn(envelope: Envelope, refusal: ReachError): Promise<Routed | null> {
+    const declared = mayStandInFor(refusal) ? fallbackFor(this.options.world(), routeRequest(envelope)) : undefined;
+    if (!declared) return null;
+    const { fallback } = declared;
+    const because = refusal.code;
+    if ('agent' in fallback) {
+      const asked = { ...envelope, target_agent: fallback.agent, version: undefined };
+      const routed = await this.routeTo(asked).catch(() => null);
+      return routed && { ...routed, stand_in: { because } };
+    }
+    const decision = fallbackDecision(envelope, { declared, refusal, decisionId: this.options.newMessageId() });
+    const target = this.targetOf(decision.chosen);
+    return { decision, target, ready: true, stand_in: { because, output: fallback.output } };
   }
 
   /** A refusal creates nothing and uses up no key; but a key that was used before still answers with its outcome. */

@@ -44,7 +44,7 @@ export function resultBody(
     confidence: output.confidence,
     output: output.output,
     ...(answer !== undefined && { answer }),
-    degraded: false,
+    degraded: output.degraded_by !== undefined,
     attempts: output.attempts.length,
     duration_ms: output.duration_ms,
     replayed: end.replayed,
@@ -147,7 +147,7 @@ export function failedView(
   return {
     ...memoView(description, memo, links),
     status: end.status,
-    attempts: end.attempts,
+    attempts: end.attempts.length > 0 ? end.attempts : (memo.attempts ?? []),
     error: withDecision(end.problem, memo),
     ...(description.closeTime && { ended_at: description.closeTime.toISOString() }),
   };

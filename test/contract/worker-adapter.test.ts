@@ -4,7 +4,7 @@ import { describeAdapter } from './adapter-contract';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ config: { breaker: { enabled: false } } });
 });
 afterAll(() => gateway.close());
 

@@ -69,11 +69,15 @@ describe('docs/config.md', () => {
   });
 });
 
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
 /** A default as the reference writes it; durations, which are milliseconds by now, in the unit used there. */
 function inWords(value: unknown, written: string): string {
   if (value === undefined) return '–';
-  if (Array.isArray(value)) return value.length === 3 ? 'all three' : `\`[${value.join(', ')}]\``;
-  const [, unit] = /^`\d+(ms|s)`$/.exec(written) ?? [];
-  const number = unit === 's' ? Number(value) / 1_000 : String(value);
+  if (Array.isArray(value))
+    return written === 'all three' && value.length === 3 ? written : `\`[${value.join(', ')}]\``;
+  if (typeof value === 'object') return `\`${JSON.stringify(value)}\``;
+  const [, unit] = /^`\d+(ms|s|m|h)`$/.exec(written) ?? [];
+  const number = unit === undefined ? String(value) : Number(value) / UNIT_MS[unit as keyof typeof UNIT_MS];
   return `\`${number}${unit ?? ''}\``;
 }

@@ -92,11 +92,12 @@ function callOf(payload: JsonObject, context: AgentContext): AgentCall {
     payload,
     context_id: context.contextId,
     idempotency_key: context.idempotencyKey,
-    delivery_semantics: 'at_least_once',
+    delivery_semantics: context.deliverySemantics,
     source_agent: context.sourceAgent,
     group: context.group,
     version: context.version,
     attempt: context.attempt,
+    fence: context.fence,
     deadline_ms: context.deadlineMs,
     bypass: context.bypass,
   };

@@ -2,6 +2,7 @@ import { createSession } from 'better-sse';
 import { Router } from 'express';
 import { parseEnvelope } from '../../protocol/validation';
 import { assertSize, handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
+import type { Backpressure } from '../backpressure';
 import type { EventFeed } from '../event-feed';
 import { sendProblem } from '../problems';
 import type { ReachLister } from '../reach-list';
@@ -13,6 +14,7 @@ import { traceIdOf } from '../trace-context';
 /** What the routes of `/v1/reaches` call. */
 export interface ReachRouteDependencies {
   service: ReachService;
+  backpressure: Pick<Backpressure, 'admit'>;
   reader: ReachReader;
   lister: ReachLister;
   traces: TraceReader;
@@ -32,12 +34,15 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
       });
       assertSize(request, input.payload, '/payload');
       const timeoutMs = input.timeout_ms ?? Number.POSITIVE_INFINITY;
-      const answer = await deps.service.accept({
+      const call = {
         input,
         principal: identityOf(response).principal,
         waitMs: preferredWaitMs(request, timeoutMs, input.mode),
         traceId: traceIdOf(header(request, 'traceparent')),
-      });
+      };
+      const answer = await deps.backpressure.admit(input.mode === 'async' ? 'async' : 'sync', () =>
+        deps.service.accept(call),
+      );
       response.setHeader('X-Reach-Id', answer.reachId);
       if (answer.kind === 'problem') return sendProblem(response, answer.error, { replayed: true });
       if (answer.kind === 'receipt') response.location(`/v1/reaches/${answer.reachId}`);

@@ -3,6 +3,9 @@ import { OpenApiGeneratorV31, OpenAPIRegistry, type RouteConfig } from '@asteaso
 import { ERROR_TABLE, type ErrorCode } from '../error-codes';
 import { ABILITY_OPERATIONS } from './abilities';
 import { AGENT_OPERATIONS } from './agents';
+import { BREAKER_OPERATIONS } from './breakers';
+import { DEAD_LETTER_OPERATIONS } from './dead-letters';
+import { DEDUPLICATION_OPERATIONS } from './deduplication';
 import type { Body, Operation } from './operation';
 import { PLATFORM_OPERATIONS } from './platform';
 import { REACH_OPERATIONS } from './reaches';
@@ -14,7 +17,10 @@ type Content = NonNullable<NonNullable<NonNullable<RouteConfig['request']>['body
 /** Every operation of this release. */
 export const OPERATIONS: readonly Operation[] = [
   ...REACH_OPERATIONS,
+  ...DEAD_LETTER_OPERATIONS,
   ...AGENT_OPERATIONS,
+  ...BREAKER_OPERATIONS,
+  ...DEDUPLICATION_OPERATIONS,
   ...ABILITY_OPERATIONS,
   ...PLATFORM_OPERATIONS,
 ];

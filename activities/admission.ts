@@ -1,0 +1,99 @@
+import { ReachError } from '../src/protocol/reach-error';
+import type { AdmissionMark, BreakerOutcome, BreakerTicket } from '../src/protocol/reliability';
+import type { InstanceState } from '../src/protocol/shapes';
+import type { AgentVersion } from '../src/protocol/world';
+import type { ActivityDependencies } from './dependencies';
+
+/** Whom a call wants to reach, and how long it may wait for a place. */
+export interface AdmissionRequest {
+  agent: AgentVersion;
+  ability: string;
+  mark: AdmissionMark | null;
+  /** A further attempt of a reach that a breaker has let in already. */
+  retry: boolean;
+  budgetMs: number;
+  patienceMs: number;
+  /** Instances that failed this reach before; others are preferred. */
+  avoid: string[];
+  signal: AbortSignal;
+  /** Reach id. */
+  caller: string;
+}
+
+/** A place at an instance and leave to call it. `end` gives both back, whatever happened; call it once. */
+export interface Admission {
+  instance: InstanceState;
+  ticket: BreakerTicket;
+  end(outcome: BreakerOutcome, durationMs: number): void;
+}
+
+/**
+ * What stands between an attempt and its agent: the agent's bulkhead, an instance with a free place, and last the
+ * breaker, so that a probe is not claimed while its call still queues. The agent was not called when this throws.
+ *
+ * @throws ReachError `overloaded`, `circuit_open`, `no_ready_instance`; the signal's reason
+ */
+export async function admit(deps: ActivityDependencies, request: AdmissionRequest): Promise<Admission> {
+  const { agent, ability } = request;
+  const { patienceMs, signal, caller } = request;
+  const patience = { patienceMs, signal, caller };
+  const { bulkheads, breakers } = deps;
+  const places: (() => void)[] = [];
+  const leave = () => places.splice(0).forEach((release) => release());
+  try {
+    places.push(await bulkheads.enter({ key: agent.name, limit: deps.limitOf(agent), ...patience }));
+    const instance = pick(deps, request);
+    if (!instance) throw nobodyReady(agent);
+    const limit = instance.max_concurrency;
+    if (limit !== null) {
+      places.push(await bulkheads.enter({ key: placeOf(agent, instance), limit, ...patience }));
+    }
+    const key = { agentName: agent.name, agentVersion: agent.version, ability };
+    const { mark, retry, budgetMs } = request;
+    const ticket = await breakers.enter(key, { mark, retry, budgetMs });
+    const end = (outcome: BreakerOutcome, durationMs: number) => {
+      leave();
+      breakers.report(key, ticket, outcome, durationMs);
+    };
+    return { instance, ticket, end };
+  } catch (caught) {
+    leave();
+    throw caught;
+  }
+}
+
+/** True when an attempt was refused before the agent could be called, for reasons that are not the agent's answer. */
+export function isTurnedAway({ code }: ReachError): boolean {
+  return code === 'overloaded' || code === 'circuit_open';
+}
+
+/** One with a free place, better one that has not failed this reach; when none is free, one to queue at. */
+function pick(deps: ActivityDependencies, { agent, ability, avoid }: AdmissionRequest): InstanceState | null {
+  const { stats } = deps.world();
+  const isFull = (instance: InstanceState) => {
+    const { instance_id: id, max_concurrency: limit } = instance;
+    if (limit === null) return false;
+    return (
+      deps.bulkheads.isFull(placeOf(agent, instance), limit) ||
+      (stats.instance(agent.name, id)?.in_flight ?? 0) >= limit
+    );
+  };
+  const choose = (options: { exclude?: string[]; isFull: typeof isFull }) =>
+    deps.router.pickInstance(agent.name, agent.version, ability, options);
+  const queue = () => false;
+  return (
+    choose({ exclude: avoid, isFull }) ??
+    choose({ isFull }) ??
+    choose({ exclude: avoid, isFull: queue }) ??
+    choose({ isFull: queue })
+  );
+}
+
+/** Key of one instance's bulkhead. */
+function placeOf(agent: AgentVersion, instance: InstanceState): string {
+  return `${agent.name}/${agent.version}/${instance.instance_id}`;
+}
+
+function nobodyReady({ name, version }: AgentVersion): ReachError {
+  return new ReachError('no_ready_instance', `No instance of ${name}@${version} is ready now`, { received: 'no' });
+}

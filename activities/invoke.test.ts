@@ -1,0 +1,224 @@
+/** The `invoke` activity in a mock environment: what counts as an attempt, and what travels from execution to execution. */
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { ApplicationFailure } from '@temporalio/common';
+import type { AdapterAnswer } from '../src/adapters';
+import { ReachError } from '../src/protocol/reach-error';
+import type { AgentCall, AttemptRecord } from '../src/protocol/shapes';
+import { reachInput } from '../test/support/reach-input';
+import type { InvokeFailure, InvokeInput, InvokeOutcome, Stale } from '../workflows/messages';
+import { invoke } from './invoke';
+import { fakeDependencies, type FakePlatform } from './test-support';
+
+let platform: FakePlatform;
+beforeEach(() => {
+  platform = fakeDependencies();
+});
+
+const input = (more: Partial<InvokeInput> = {}): InvokeInput => ({
+  tenant: 'default',
+  envelope: reachInput().envelope,
+  decision_id: 'd-1',
+  agent_name: 'echo_agent',
+  agent_version: '1.0.0',
+  ability: 'echo',
+  share_ms: 10_000,
+  timeout_ms: 1_000,
+  retries: 3,
+  idempotent: null,
+  attempts_before: 0,
+  confirm: false,
+  trace_id: '0af7651916cd43dd8448eb211c80319c',
+  run_start_ms: 1_767_225_600_000,
+  ...more,
+});
+
+interface Executed {
+  outcome: InvokeOutcome | Stale | null;
+  failure: ApplicationFailure | null;
+  /** What the next execution is handed. */
+  heartbeat: { attempts: AttemptRecord[]; turned_away: number; permit: number | null } | undefined;
+}
+
+/** One execution of the activity, as number `attempt`, with what the one before left. */
+async function execute(call: InvokeInput, attempt = 1, heartbeatDetails?: unknown): Promise<Executed> {
+  const environment = new MockActivityEnvironment({ attempt, heartbeatDetails });
+  let heartbeat: Executed['heartbeat'];
+  environment.on('heartbeat', (details) => (heartbeat = details as Executed['heartbeat']));
+  try {
+    const outcome = (await environment.run(() => invoke(platform.deps, call))) as InvokeOutcome | Stale;
+    return { outcome, failure: null, heartbeat };
+  } catch (caught) {
+    if (!(caught instanceof ApplicationFailure)) throw caught;
+    return { outcome: null, failure: caught, heartbeat };
+  }
+}
+
+/** Executes as the server would: again and again while failures are retryable. */
+async function executeToTheEnd(call: InvokeInput): Promise<Executed & { executions: number }> {
+  let last: unknown;
+  for (let attempt = 1; attempt <= 50; attempt += 1) {
+    const executed = await execute(call, attempt, last);
+    last = executed.heartbeat ?? last;
+    if (!executed.failure || executed.failure.nonRetryable) return { ...executed, executions: attempt };
+  }
+  throw new Error('the server would go on for ever');
+}
+
+const problemOf = ({ failure }: Executed) => (failure?.details?.[0] as InvokeFailure).problem;
+const attemptsOf = ({ failure }: Executed) => (failure?.details?.[0] as InvokeFailure).attempts;
+const busy = new ReachError('agent_error', 'The agent answered 503: db down', { received: 'yes' });
+const answer: AdapterAnswer = { kind: 'answer', output: { ok: true } };
+
+describe('attempts', () => {
+  it.each([0, 1, 2, 5])('%i retries: the agent sees exactly one more (T03)', async (retries) => {
+    platform.agent.script(() => Promise.reject(busy));
+    const ended = await executeToTheEnd(input({ retries }));
+    expect(platform.agent.calls).toHaveLength(retries + 1);
+    expect(platform.agent.calls.map(({ attempt }) => attempt)).toEqual(
+      Array.from({ length: retries + 1 }, (_, i) => i + 1),
+    );
+    expect(attemptsOf(ended)).toHaveLength(retries + 1);
+    expect(problemOf(ended)).toMatchObject({ code: 'agent_error' });
+  });
+
+  it('every attempt carries the same key and a greater fence', async () => {
+    platform.agent.script(() => Promise.reject(busy));
+    await executeToTheEnd(input());
+    const seen = platform.agent.calls as AgentCall[];
+    expect(new Set(seen.map(({ idempotency_key }) => idempotency_key))).toEqual(new Set(['key']));
+    expect(seen.map(({ fence }) => fence)).toEqual(seen.map(({ fence }) => fence).toSorted());
+    expect(new Set(seen.map(({ fence }) => fence)).size).toBe(4);
+    expect(seen[0]?.fence).toBe('1767225600000000001');
+  });
+
+  it('a deterministic refusal is one attempt', async () => {
+    platform.agent.script(() => Promise.reject(new ReachError('agent_rejected', '400', { received: 'yes' })));
+    expect((await executeToTheEnd(input())).executions).toBe(1);
+    expect(platform.permits.acquired).toBe(0);
+  });
+});
+
+describe('a lost worker (W08)', () => {
+  it('is an attempt whose fate is unknown, and the next one goes on from it', async () => {
+    platform.agent.script(() => Promise.resolve(answer));
+    const { outcome } = await execute(input(), 2);
+    expect(outcome).toMatchObject({
+      kind: 'answer',
+      attempts: [{ n: 1, code: 'worker_lost', received: 'unknown' }, { n: 2 }],
+    });
+    expect(platform.agent.calls).toMatchObject([{ attempt: 2 }]);
+  });
+
+  it('a poison message ends as worker_lost after its limit, with every attempt told', async () => {
+    const ended = await execute(input({ retries: 2 }), 4);
+    expect(problemOf(ended)).toMatchObject({ code: 'worker_lost' });
+    expect(attemptsOf(ended)).toHaveLength(3);
+    expect(ended.failure?.nonRetryable).toBe(true);
+    expect(platform.agent.calls).toEqual([]);
+  });
+
+  it.each([
+    ['at_most_once', { envelope: reachInput({ envelope: { delivery_semantics: 'at_most_once' } }).envelope }],
+    ['not idempotent', { idempotent: false }],
+  ])('%s is not sent twice', async (_name, more) => {
+    const ended = await execute(input(more), 2);
+    expect(problemOf(ended)).toMatchObject({ code: 'worker_lost' });
+    expect(problemOf(ended).detail).toContain('may not be sent twice');
+    expect((ended.failure?.details?.[0] as InvokeFailure).received).toBe('unknown');
+  });
+});
+
+describe('slots of concurrent retries (R27)', () => {
+  it('is taken with the decision, before the wait, handed on, and given back at the end', async () => {
+    platform.agent.script(() => Promise.reject(busy));
+    const first = await execute(input());
+    expect(first.heartbeat).toMatchObject({ permit: 0 });
+    expect(platform.permits.held.size).toBe(1);
+    platform.agent.script(() => Promise.resolve(answer));
+    await execute(input(), 2, first.heartbeat);
+    expect(platform.permits.held.size).toBe(0);
+  });
+
+  it('none left: fails fast with the cause behind it (T11)', async () => {
+    platform.permits.limit = 0;
+    platform.agent.script(() => Promise.reject(busy));
+    const ended = await executeToTheEnd(input());
+    expect(platform.agent.calls).toHaveLength(1);
+    expect(problemOf(ended)).toMatchObject({
+      code: 'retry_budget_exhausted',
+      degraded: true,
+      last_error: { code: 'agent_error', message: 'The agent answered 503: db down' },
+      details: { retry_suppressed: 'agent' },
+    });
+  });
+
+  it('is given back when the last retry fails as well', async () => {
+    platform.agent.script(() => Promise.reject(busy));
+    await executeToTheEnd(input());
+    expect(platform.permits.held.size).toBe(0);
+  });
+});
+
+describe('turned away before the agent was called', () => {
+  const overloaded = new ReachError('overloaded', 'full', { received: 'no', retryAfterMs: 100 });
+
+  it('a sync reach learns it at once, without an attempt', async () => {
+    platform.bulkheads.refuseWith = overloaded;
+    const ended = await execute(input());
+    expect(problemOf(ended)).toMatchObject({ code: 'overloaded' });
+    expect(ended.failure?.nonRetryable).toBe(true);
+    expect(attemptsOf(ended)).toEqual([]);
+  });
+
+  it('a durable hand-over comes back later, as often as it takes, and uses up no retry', async () => {
+    platform.bulkheads.refuseWith = overloaded;
+    const call = input({ envelope: reachInput({ envelope: { mode: 'async' } }).envelope, retries: 0 });
+    const first = await execute(call);
+    expect(first.failure).toMatchObject({ nonRetryable: false, nextRetryDelay: 250 });
+    expect(first.heartbeat).toMatchObject({ turned_away: 1, attempts: [] });
+    const second = await execute(call, 2, first.heartbeat);
+    expect(second.heartbeat).toMatchObject({ turned_away: 2 });
+    platform.bulkheads.refuseWith = null;
+    platform.agent.script(() => Promise.resolve(answer));
+    const third = await execute(call, 3, second.heartbeat);
+    expect(third.outcome).toMatchObject({ kind: 'answer', attempts: [{ n: 1 }] });
+  });
+
+  it('a breaker that opened since the decision makes it stale', async () => {
+    platform.breakers.refuseWith = new ReachError('circuit_open', 'open', { received: 'no', retryAfterMs: 100 });
+    expect((await execute(input({ confirm: true }))).outcome).toEqual({ kind: 'stale' });
+    expect(problemOf(await execute(input()))).toMatchObject({ code: 'circuit_open' });
+  });
+
+  it('a breaker that opened after the first attempt ends the retries with the real error behind it', async () => {
+    platform.agent.script(() => Promise.reject(busy));
+    const first = await execute(input());
+    platform.breakers.refuseWith = new ReachError('circuit_open', 'open', { received: 'no' });
+    const ended = await execute(input(), 2, first.heartbeat);
+    expect(problemOf(ended)).toMatchObject({ code: 'circuit_open', last_error: { code: 'agent_error' } });
+    expect(attemptsOf(ended)).toHaveLength(1);
+    expect(platform.permits.held.size).toBe(0);
+  });
+});
+
+describe('what an attempt leaves behind', () => {
+  it('places and breaker tickets come back whatever happens', async () => {
+    for (const ending of [
+      () => Promise.resolve(answer),
+      () => Promise.reject(busy),
+      () => Promise.reject(new Error('bug')),
+    ]) {
+      platform.agent.script(ending);
+      await execute(input({ retries: 0 }));
+    }
+    expect(platform.bulkheads.inUse).toBe(0);
+    expect(platform.breakers.entered).toBe(3);
+    expect(platform.breakers.reported).toEqual(['ok', 'failure', 'neutral']);
+  });
+
+  it('marked traffic is marked for the agent', async () => {
+    platform.agent.script(() => Promise.resolve(answer));
+    await execute(input({ admission: 'bypass' }));
+    expect(platform.agent.calls).toMatchObject([{ bypass: true }]);
+  });
+});

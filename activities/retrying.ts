@@ -1,0 +1,101 @@
+import { nextAttempt } from '../src/policy/retry';
+import { ReachError } from '../src/protocol/reach-error';
+import type { BreakerTicket } from '../src/protocol/reliability';
+import type { InvokeFailure, RetryTerms } from '../workflows/messages';
+import type { ActivityDependencies } from './dependencies';
+
+/** What a retry's slot is held for beyond its wait and its attempt: the ways between server, worker and etcd, ms. */
+const PERMIT_SLACK_MS = 5_000;
+
+/** A failed attempt and what another one depends on. */
+export interface FailedCall {
+  agentName: string;
+  error: ReachError;
+  terms: RetryTerms;
+}
+
+/** Another attempt after `delayMs`, holding the slot `permit`; or the error with which the agent is given up. */
+export type RetryDecision =
+  | { retry: true; delayMs: number; permit: number; ticket?: BreakerTicket }
+  | { retry: false; error: ReachError };
+
+/**
+ * The one place where a retry is decided (R26, R27): by class, promise, budget and time; then by the slots of
+ * concurrent retries of the agent, which count from here, so those that wait in backoff hold one too. A slot
+ * held by the failed attempt goes over to the next or is given back.
+ */
+export async function decideRetry(deps: ActivityDependencies, call: FailedCall): Promise<RetryDecision> {
+  const { agentName, error, terms } = call;
+  const { semantics, idempotent, retries_left: retriesLeft, left_ms: leftMs } = terms;
+  const verdict = nextAttempt(
+    { code: error.code, received: error.options.received ?? 'no', retryAfterMs: error.options.retryAfterMs },
+    { semantics, idempotent, retriesLeft, leftMs },
+    terms.retry,
+    deps.random,
+  );
+  if (!verdict.retry) {
+    releasePermit(deps, agentName, terms);
+    return { retry: false, error: verdict.because === 'no_time' ? outOfTime(error) : error };
+  }
+  const ttlMs = verdict.delayMs + terms.attempt_ms + PERMIT_SLACK_MS;
+  const permit = await takePermit(deps, agentName, { terms, ttlMs });
+  return permit === null
+    ? { retry: false, error: suppressed(agentName, error) }
+    : { retry: true, delayMs: verdict.delayMs, permit };
+}
+
+/** Gives a slot back when the retry that held it is over; what cannot be given back frees itself when its lease ends. */
+export function releasePermit(
+  deps: ActivityDependencies,
+  agentName: string,
+  { reach_id: holder, permit: slot }: Pick<RetryTerms, 'reach_id' | 'permit'>,
+): void {
+  if (slot !== null) deps.retryPermits.release({ agentName, slot, holder }).catch(() => undefined);
+}
+
+async function takePermit(
+  deps: ActivityDependencies,
+  agentName: string,
+  { terms, ttlMs }: { terms: RetryTerms; ttlMs: number },
+): Promise<number | null> {
+  const { permit: slot, reach_id: holder } = terms;
+  const taken =
+    slot === null
+      ? await deps.retryPermits.acquire({ agentName, holder, ttlMs })
+      : await deps.retryPermits.renew({ agentName, slot, holder, ttlMs });
+  return taken?.slot ?? null;
+}
+
+/** A failure that there is no time to repeat, with the real error behind it (T04). */
+function outOfTime(last: ReachError): ReachError {
+  return new ReachError(
+    'deadline_exceeded',
+    `The time left does not allow another attempt; the last one failed with ${last.code}: ${last.message}`,
+    { received: last.options.received, extra: { last_error: { code: last.code, message: last.message } } },
+  );
+}
+
+function suppressed(agentName: string, last: ReachError): ReachError {
+  return new ReachError(
+    'retry_budget_exhausted',
+    `${agentName} has as many retries under way as it may have, so this one was not made; the last attempt failed with ${last.code}: ${last.message}`,
+    {
+      received: last.options.received,
+      retryAfterMs: 1_000,
+      extra: {
+        last_error: { code: last.code, message: last.message },
+        details: { retry_suppressed: 'agent' },
+      },
+    },
+  );
+}
+
+/** A failure as the workflow reads it, with what comes next. */
+export function withDecision(failure: InvokeFailure, decision: RetryDecision): InvokeFailure {
+  if (decision.retry) {
+    const { delayMs, permit, ticket } = decision;
+    return { ...failure, next: { delay_ms: delayMs, permit, ...(ticket && { ticket }) } };
+  }
+  const received = decision.error.options.received ?? failure.received;
+  return { ...failure, problem: decision.error.toProblem(), received, next: null };
+}

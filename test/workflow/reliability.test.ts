@@ -1,0 +1,253 @@
+/** What the reliability layer asks of the workflow: turned away is not called, grants are obeyed, fallbacks stand in. */
+import { randomUUID } from 'node:crypto';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { ErrorCode } from '../../src/protocol/error-codes';
+import { ReachError } from '../../src/protocol/reach-error';
+import type { AttemptRecord, Fallback } from '../../src/protocol/shapes';
+import { agentTaskQueue } from '../../src/protocol/worker-wire';
+import type {
+  InvokeFailure,
+  InvokeInput,
+  ReachActivities,
+  ReachFailure,
+  ReachInput,
+  ReachOutput,
+  RouteInput,
+  SettleInput,
+} from '../../workflows/messages';
+import { reachInput, routedTo } from '../support/reach-input';
+import { createTemporalBench, type TemporalBench } from '../support/temporal';
+
+let bench: TemporalBench;
+let script: Partial<ReachActivities>;
+let invoked: InvokeInput[];
+let routes: RouteInput[];
+
+beforeAll(async () => {
+  bench = await createTemporalBench();
+  const activities: ReachActivities = {
+    route: async (input) => {
+      routes.push(input);
+      return script.route?.(input) ?? { stands: true };
+    },
+    awaitReady: () => Promise.reject(new Error('not scripted')),
+    routeAndInvoke: async (input) => script.routeAndInvoke!(input),
+    invoke: async (input) => {
+      invoked.push(input);
+      return script.invoke!(input);
+    },
+    settle: async (input) => script.settle!(input),
+  };
+  await bench.startWorker(activities);
+});
+afterAll(() => bench.close());
+beforeEach(() => {
+  script = {};
+  invoked = [];
+  routes = [];
+});
+
+const attempt = (input: Pick<InvokeInput, 'agent_name' | 'agent_version'>, more: Partial<AttemptRecord> = {}) => ({
+  n: 1,
+  agent_name: input.agent_name,
+  agent_version: input.agent_version,
+  instance: 'i-1',
+  started_at: '2026-01-01T00:00:00.000Z',
+  duration_ms: 1,
+  received: 'yes' as const,
+  ...more,
+});
+
+const failure = (code: ErrorCode, attempts: AttemptRecord[], more: Partial<InvokeFailure> = {}): InvokeFailure => ({
+  kind: 'failed',
+  problem: new ReachError(code, `failed with ${code}`).toProblem(),
+  received: attempts.at(-1)?.received ?? 'no',
+  attempts,
+  ...more,
+});
+
+/** As the `invoke` activity fails. */
+const thrown = (outcome: InvokeFailure): never => {
+  throw ApplicationFailure.create({ type: outcome.problem.code, nonRetryable: true, details: [outcome] });
+};
+
+const answers = (input: InvokeInput) => ({
+  kind: 'answer' as const,
+  output: { from: input.agent_name },
+  instance: 'i-1',
+  attempts: [attempt(input)],
+});
+
+const failsWith =
+  (code: ErrorCode, more: Partial<AttemptRecord> = {}) =>
+  async (input: InvokeInput) =>
+    thrown(failure(code, [attempt(input, { code, ...more })]));
+
+const start = (input: ReachInput) =>
+  bench.client.workflow.start('reach', { workflowId: `r-${randomUUID()}`, taskQueue: bench.taskQueue, args: [input] });
+const run = async (input: ReachInput) => (await start(input)).result() as Promise<ReachOutput>;
+
+async function failureOf(input: ReachInput): Promise<ReachFailure> {
+  const error = await run(input).then(
+    () => Promise.reject(new Error('the reach completed')),
+    (caught: unknown) => caught,
+  );
+  if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof ApplicationFailure)) throw error;
+  return error.cause.details?.[0] as ReachFailure;
+}
+
+describe('turned away', () => {
+  it.each(['circuit_open', 'overloaded'] as const)('%s moves on to the next agent, which is no retry', async (code) => {
+    script.route = async ({ exclude }) =>
+      exclude.length === 0 ? { stands: true } : { stands: false, routed: routedTo('second_agent') };
+    script.invoke = async (input) => (input.agent_name === 'second_agent' ? answers(input) : thrown(failure(code, [])));
+    const output = await run(reachInput({ envelope: { max_total_retries: 0 } }));
+    expect(output).toMatchObject({ agent_name: 'second_agent', output: { from: 'second_agent' } });
+    expect(output.attempts).toHaveLength(1);
+    expect(routes.at(-1)?.exclude).toEqual(['echo_agent#1.0.0']);
+  });
+
+  it('also with at_most_once, since nobody was called', async () => {
+    script.route = async ({ exclude }) =>
+      exclude.length === 0 ? { stands: true } : { stands: false, routed: routedTo('second_agent') };
+    script.invoke = async (input) =>
+      input.agent_name === 'second_agent' ? answers(input) : thrown(failure('overloaded', []));
+    const output = await run(reachInput({ envelope: { delivery_semantics: 'at_most_once' } }));
+    expect(output.agent_name).toBe('second_agent');
+  });
+
+  it('with nobody else it is a dead letter that says what refused', async () => {
+    script.route = async ({ exclude }) => {
+      if (exclude.length === 0) return { stands: true };
+      return thrown(failure('no_ready_instance', []));
+    };
+    script.invoke = async () => thrown(failure('circuit_open', []));
+    const ended = await failureOf(reachInput());
+    expect(ended).toMatchObject({ status: 'dead_lettered', problem: { code: 'circuit_open', degraded: true } });
+    expect(ended.attempts).toEqual([]);
+  });
+
+  it('a retry that was suppressed fails fast instead of moving on', async () => {
+    script.route = async () => ({ stands: false, routed: routedTo('second_agent') });
+    script.invoke = failsWith('retry_budget_exhausted');
+    const ended = await failureOf(reachInput());
+    expect(ended.problem).toMatchObject({ code: 'retry_budget_exhausted', agent_name: 'echo_agent' });
+  });
+});
+
+describe('fallback (R30)', () => {
+  const withFallback = (fallback: Fallback, target = {}) => ({ routed: routedTo('echo_agent', { fallback, ...target }) });
+  const nobodyElse: ReachActivities['route'] = async ({ exclude, envelope }) => {
+    if (envelope.target_agent === 'spare_agent') return { stands: false, routed: routedTo('spare_agent') };
+    if (exclude.length === 0) return { stands: true };
+    return thrown(failure('no_ready_instance', []));
+  };
+
+  it.each(['agent_error', 'circuit_open', 'retry_budget_exhausted', 'worker_lost'] as const)(
+    'a fixed answer stands in after %s and says so',
+    async (code) => {
+      script.route = nobodyElse;
+      script.invoke = failsWith(code);
+      const output = await run(reachInput(withFallback({ output: { answer: 'later' } })));
+      expect(output).toMatchObject({ status: 'completed', output: { answer: 'later' }, degraded_by: code });
+      expect(output.route_reason).toContain(`fallback answers because of ${code}`);
+      expect(output.attempts).toHaveLength(1);
+    },
+  );
+
+  it('another agent stands in, under its own name', async () => {
+    script.route = nobodyElse;
+    script.invoke = async (input) =>
+      input.agent_name === 'spare_agent' ? answers(input) : failsWith('agent_error')(input);
+    const output = await run(reachInput(withFallback({ agent: 'spare_agent' })));
+    expect(output).toMatchObject({ agent_name: 'spare_agent', degraded_by: 'agent_error' });
+    expect(output.attempts.map(({ agent_name }) => agent_name)).toEqual(['echo_agent', 'spare_agent']);
+  });
+
+  it('when it fails as well, the first failure has the word', async () => {
+    script.route = nobodyElse;
+    script.invoke = async (input) =>
+      failsWith(input.agent_name === 'spare_agent' ? 'agent_rejected' : 'agent_error')(input);
+    const ended = await failureOf(reachInput(withFallback({ agent: 'spare_agent' })));
+    expect(ended.problem).toMatchObject({ code: 'agent_error', agent_name: 'echo_agent' });
+    expect(ended.attempts).toHaveLength(2);
+  });
+
+  it('never for what the caller did wrong, nor while the work may have been done', async () => {
+    script.route = nobodyElse;
+    script.invoke = failsWith('agent_rejected');
+    const fixed = { output: { answer: 'later' } };
+    expect((await failureOf(reachInput(withFallback(fixed)))).problem.code).toBe('agent_rejected');
+    script.invoke = failsWith('agent_timeout', { received: 'unknown' });
+    const once = await failureOf(reachInput(withFallback(fixed, { idempotent: false })));
+    expect(once.status).toBe('outcome_unknown');
+  });
+
+  it('a fixed answer that stood in at acceptance needs no activity at all', async () => {
+    const routed = {
+      ...routedTo('echo_agent'),
+      stand_in: { because: 'circuit_open' as const, output: { answer: 'later' } },
+    };
+    const handle = await start(reachInput({ routed }));
+    await expect(handle.result()).resolves.toMatchObject({
+      output: { answer: 'later' },
+      degraded_by: 'circuit_open',
+      attempts: [],
+    });
+    const { events } = await handle.fetchHistory();
+    expect(events).toHaveLength(5);
+  });
+});
+
+describe('grants', () => {
+  it('the fast path goes on as its activity decided, with the slot that it holds', async () => {
+    script.routeAndInvoke = async ({ proposed }) => {
+      const { agent_name, agent_version } = proposed!.decision.chosen;
+      const made = attempt({ agent_name, agent_version }, { code: 'agent_error' });
+      return { routed: null, outcome: failure('agent_error', [made], { next: { delay_ms: 1, permit: 5 } }) };
+    };
+    script.invoke = async (input) => answers(input);
+    const routed = routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 });
+    await run(reachInput({ callerWaits: true, routed }));
+    expect(invoked).toMatchObject([{ permit: 5, attempts_before: 1 }]);
+  });
+
+  it('no grant, no retry, whatever the class', async () => {
+    script.route = async ({ exclude }) =>
+      exclude.length === 0 ? { stands: true } : thrown(failure('no_ready_instance', []));
+    script.routeAndInvoke = async ({ proposed }) => {
+      const { agent_name, agent_version } = proposed!.decision.chosen;
+      const made = attempt({ agent_name, agent_version }, { code: 'agent_error' });
+      return { routed: null, outcome: failure('retry_budget_exhausted', [made], { next: null }) };
+    };
+    const routed = routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 });
+    const ended = await failureOf(reachInput({ callerWaits: true, routed }));
+    expect(ended.problem.code).toBe('retry_budget_exhausted');
+    expect(invoked).toEqual([]);
+  });
+
+  it('a pull agent is retried while its settling grants it, with ticket and slot handed on', async () => {
+    const settled: SettleInput[] = [];
+    const ticket = { mark: 'probe' as const, phase: 'p-1' };
+    script.route = async ({ exclude }) =>
+      exclude.length === 0 ? { stands: true, ticket } : thrown(failure('no_ready_instance', []));
+    script.settle = async (input) => {
+      settled.push(input);
+      if (input.outcome.kind !== 'failed') return input.outcome;
+      return { ...input.outcome, next: settled.length < 3 ? { delay_ms: 1, permit: 2 } : null };
+    };
+    const queue = agentTaskQueue({ name: 'echo_agent', version: '1.0.0' });
+    const target = {
+      protocol: 'worker' as const,
+      task_queue: `${queue}-${randomUUID()}`,
+      timeout_ms: 40,
+      max_retry: 9,
+    };
+    const ended = await failureOf(reachInput({ routed: routedTo('echo_agent', target) }));
+    expect(ended.attempts.map(({ n }) => n)).toEqual([1, 2, 3]);
+    expect(settled.map(({ retrying }) => retrying?.permit)).toEqual([null, 2, 2]);
+    expect(settled.map(({ retrying }) => retrying?.retries_left)).toEqual([9, 8, 7]);
+    expect(settled.map((one) => one.ticket)).toEqual([ticket, ticket, ticket]);
+  });
+});
