@@ -62,6 +62,8 @@ describe('ARCHITECTURE.md', () => {
       'fast path, retried': 'fast-path-retried',
       'next agent': 'next-agent',
       'decided anew by the worker': 'decided-anew',
+      'fallback with a fixed answer': 'fallback-fixed',
+      'fallback at acceptance': 'fallback-at-acceptance',
       'agent accepted, result later': 'late-result',
       'pull agent, retried': 'pull-agent-retried',
       'async, waiting for an agent': 'async-waits-for-agent',

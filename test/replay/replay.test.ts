@@ -47,16 +47,19 @@ async function record(name: string, { input, activities, act }: Scenario): Promi
   }
 }
 
+const recorded = () => readdirSync(FOLDER).map((file) => file.replace('.json', ''));
+
+// Only what is new: a history once recorded stands for the runs of the code that wrote it.
 if (process.env.RECORD_HISTORIES === '1') {
   describe('recording', () => {
-    it.each(Object.entries(SCENARIOS))('%s', (name, scenario) => record(name, scenario));
+    const missing = Object.entries(SCENARIOS).filter(([name]) => !recorded().includes(name));
+    it.each(missing)('%s', (name, scenario) => record(name, scenario));
   });
 }
 
 describe('replay of recorded histories', () => {
   it('has a history of every kind of reach', () => {
-    const recorded = readdirSync(FOLDER).map((file) => file.replace('.json', ''));
-    expect(recorded.sort()).toEqual(Object.keys(SCENARIOS).sort());
+    expect(recorded().sort()).toEqual(Object.keys(SCENARIOS).sort());
   });
 
   it.each(Object.keys(SCENARIOS))('%s replays without a difference', async (name) => {

@@ -1,21 +1,24 @@
 /**
  * The kinds of reaches whose histories are kept: each is run once against a real server with scripted activities, and
- * its history must replay in every later version (`RECORD_HISTORIES=1 npx jest test/replay` records anew).
+ * its history must replay in every later version (`RECORD_HISTORIES=1 npx jest test/replay` records those that are new).
  */
+import { Context } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ErrorCode } from '../../src/protocol/error-codes';
 import { ReachError } from '../../src/protocol/reach-error';
 import type { AttemptRecord } from '../../src/protocol/shapes';
 import {
   acceptedUpdate,
   resultSignal,
+  type InvokeFailure,
   type InvokeInput,
   type InvokeOutcome,
   type ReachActivities,
   type ReachInput,
 } from '../../workflows/messages';
 import { reachInput, routedTo } from '../support/reach-input';
+import { waitFor } from '../support/wait-for';
 
 /** One kind of reach. */
 export interface Scenario {
@@ -74,6 +77,15 @@ const throwing =
       details: [failing(input, code)],
     });
   };
+
+const turnedAway = (): never => {
+  const problem = new ReachError('circuit_open', 'scripted circuit_open').toProblem();
+  throw ApplicationFailure.create({
+    type: 'circuit_open',
+    nonRetryable: true,
+    details: [{ kind: 'failed', problem, received: 'no', attempts: [] }],
+  });
+};
 
 const idempotent = routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 });
 const nobodyElse: ReachActivities['route'] = async ({ exclude }) => {
@@ -137,6 +149,71 @@ export const SCENARIOS: Record<string, Scenario> = {
       route: async () => ({ stands: false, routed: { ...routedTo('echo_agent'), ready: false } }),
       awaitReady: async () => routedTo('echo_agent'),
       invoke: answer,
+    },
+  },
+  'turned-away': {
+    input: reachInput(),
+    activities: {
+      route: async ({ exclude }) =>
+        exclude.length === 0 ? { stands: true } : { stands: false, routed: routedTo('second_agent') },
+      invoke: async (input) => (input.agent_name === 'second_agent' ? answer(input) : turnedAway()),
+    },
+  },
+  'fallback-fixed': {
+    input: reachInput({ routed: routedTo('echo_agent', { fallback: { output: { answer: 'later' } } }) }),
+    activities: { invoke: throwing('agent_error'), route: nobodyElse },
+  },
+  'fallback-agent': {
+    input: reachInput({ routed: routedTo('echo_agent', { fallback: { agent: 'spare_agent' } }) }),
+    activities: {
+      invoke: async (input) => (input.agent_name === 'spare_agent' ? answer(input) : throwing('agent_error')(input)),
+      route: async (input) =>
+        input.envelope.target_agent === 'spare_agent'
+          ? { stands: false, routed: routedTo('spare_agent') }
+          : nobodyElse(input),
+    },
+  },
+  'fallback-at-acceptance': {
+    input: reachInput({
+      routed: { ...routedTo('echo_agent'), stand_in: { because: 'circuit_open', output: { answer: 'later' } } },
+    }),
+    activities: {},
+  },
+  'fast-path-granted': {
+    input: reachInput({ callerWaits: true, routed: idempotent }),
+    activities: {
+      routeAndInvoke: fast(async (input) => ({
+        ...(failing(input, 'agent_unavailable') as InvokeFailure),
+        next: { delay_ms: 20, permit: 1 },
+      })),
+      invoke: answer,
+    },
+  },
+  'pull-agent-granted': {
+    input: reachInput({ routed: routedTo('worker_agent', { protocol: 'worker', max_retry: 2 }) }),
+    activities: {
+      settle: async ({ outcome }) =>
+        outcome.kind === 'failed' ? { ...outcome, next: { delay_ms: 20, permit: 1 } } : outcome,
+    },
+  },
+  'cancelled-attempt': {
+    input: reachInput(),
+    activities: {
+      invoke: async (input) => {
+        const { cancellationSignal, heartbeat } = Context.current();
+        const beating = setInterval(() => heartbeat(), 200);
+        await new Promise((stopped) => cancellationSignal.addEventListener('abort', stopped, { once: true }));
+        clearInterval(beating);
+        throw new CancelledFailure('The reach was cancelled', [
+          { attempts: [attempt(input, { code: 'reach_terminal' })] },
+        ]);
+      },
+    },
+    act: async (handle) => {
+      await waitFor('the attempt', async () =>
+        ((await handle.describe()).raw.pendingActivities ?? []).some((one) => Number(one.state) === 2),
+      );
+      await handle.cancel();
     },
   },
   'pull-agent-retried': {
