@@ -12,6 +12,12 @@ import type { InvokeInput } from '../workflows/messages';
 import { admit, isTurnedAway, type Admission, type AdmissionRequest } from './admission';
 import { findAgent, type ActivityDependencies, type CallSample } from './dependencies';
 
+/**
+ * How far the clock of a worker may be behind a gateway's for its reach tokens to work to the reach's end, ms. The token of
+ * a reach that is over opens nothing, however long it lasts.
+ */
+const CLOCKS_APART_MS = 840_000;
+
 /** The circumstances of one attempt. */
 export interface AttemptContext {
   reachId: string;
@@ -153,7 +159,7 @@ async function call(
     budgetMs,
     maxResponseBytes: deps.maxResponseBytes,
     traceparent: `00-${input.trace_id}-${randomBytes(8).toString('hex')}-01`,
-    reachToken: await deps.tokens.issue({ reachId, runId, attempt: n, lifetimeMs: input.share_ms }),
+    reachToken: await deps.tokens.issue({ reachId, runId, attempt: n, lifetimeMs: input.share_ms + CLOCKS_APART_MS }),
   };
   const parts = { envelope: input.envelope, reachId, ability: input.ability, agentVersion: input.agent_version };
   const message = agentCall({ ...parts, attempt: n, runStartMs, deadlineMs: budgetMs, bypass: ticket.mark !== null });

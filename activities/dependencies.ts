@@ -4,6 +4,7 @@ import type { AdmissionMark, BreakerKey, BreakerOutcome, BreakerTicket } from '.
 import type { AgentVersion, World } from '../src/protocol/world';
 import type { Router } from '../src/routing';
 import type { ReachTokens } from '../src/protocol/reach-token';
+import type { FastLane } from './fast-lane';
 
 /** Whom a call goes to. */
 export interface CallKey {
@@ -71,6 +72,7 @@ export interface ActivityDependencies {
   reportInstance: (call: { agentName: string; agentVersion: string; instanceId: string; failed: boolean }) => void;
   /** How many calls an agent may have at once on the whole platform (R29). */
   limitOf: (agent: AgentVersion) => number;
+  fastLane: FastLane;
   /** How long a caller that waits may stand in a bulkhead's queue, ms. */
   queueWaitMs: number;
   tokens: ReachTokens;

@@ -170,11 +170,19 @@ describe('turned away before the agent was called', () => {
     expect(attemptsOf(ended)).toEqual([]);
   });
 
+  it('a worker that has no share to give lets the server try again', async () => {
+    const extra = { details: { no_share: true } };
+    platform.bulkheads.refuseWith = new ReachError('overloaded', 'none', { received: 'no', retryAfterMs: 400, extra });
+    const ended = await execute(input());
+    expect(ended.failure).toMatchObject({ nonRetryable: false, nextRetryDelay: 400 });
+    expect(ended.heartbeat).toMatchObject({ turned_away: 1 });
+  });
+
   it('a durable hand-over comes back later, as often as it takes, and uses up no retry', async () => {
     platform.bulkheads.refuseWith = overloaded;
     const call = input({ envelope: reachInput({ envelope: { mode: 'async' } }).envelope, retries: 0 });
     const first = await execute(call);
-    expect(first.failure).toMatchObject({ nonRetryable: false, nextRetryDelay: 250 });
+    expect(first.failure).toMatchObject({ nonRetryable: false, nextRetryDelay: 100 });
     expect(first.heartbeat).toMatchObject({ turned_away: 1, attempts: [] });
     const second = await execute(call, 2, first.heartbeat);
     expect(second.heartbeat).toMatchObject({ turned_away: 2 });

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { attemptBudgetMs, remainingMs } from '../src/policy/deadline-budget';
+import { hasNoShare } from '../src/policy/bulkhead';
 import { mayRepeat } from '../src/policy/retry';
 import { ReachError } from '../src/protocol/reach-error';
 import type { AttemptRecord } from '../src/protocol/shapes';
@@ -156,7 +157,7 @@ function turnedAway(
 ): Stale {
   const { attempts } = progress;
   if (error.code === 'circuit_open' && input.confirm && attempts.length === 0) return { kind: 'stale' };
-  const patient = error.code === 'overloaded' && input.envelope.mode === 'async';
+  const patient = error.code === 'overloaded' && (input.envelope.mode === 'async' || hasNoShare(error));
   // The bulkhead that refused, the agent's or the instance's, has said when to come back, spread already.
   const delayMs = error.options.retryAfterMs ?? deps.bulkheads.retryDelayMs(input.agent_name, limitOf(deps, input));
   if (patient && delayMs + 2 < leftMs) {

@@ -16,8 +16,7 @@ export interface FailedCall {
 
 /** Another attempt after `delayMs`, holding the slot `permit`; or the error with which the agent is given up. */
 export type RetryDecision =
-  | { retry: true; delayMs: number; permit: number; ticket?: BreakerTicket }
-  | { retry: false; error: ReachError };
+  { retry: true; delayMs: number; permit: number; ticket?: BreakerTicket } | { retry: false; error: ReachError };
 
 /**
  * The one place where a retry is decided (R26, R27): by class, promise, budget and time; then by the slots of

@@ -15,7 +15,8 @@ export async function routeAndInvoke(deps: ActivityDependencies, input: FastPath
   const routed = anew ?? input.proposed;
   if (!routed?.ready || !mayRunLocally(input.envelope, routed.target, input.share_ms))
     return { routed: anew, outcome: null };
-  return { routed: anew, outcome: await invokeOnce(deps, attemptInput(input, routed)) };
+  const call = attemptInput(input, routed);
+  return { routed: anew, outcome: await deps.fastLane.take(call.agent_name, () => invokeOnce(deps, call)) };
 }
 
 function attemptInput(

@@ -9,6 +9,12 @@ import { invokeFailure } from './failure';
 import { decideRetry, releasePermit, withDecision, type RetryDecision } from './retrying';
 
 /**
+ * Calls that lost their worker together come back spread over this time, ms: else the one that kills it (W08) meets its
+ * neighbours at the next worker as well, and takes them along until none has a retry left.
+ */
+const LOST_SPREAD_MS = 2_000;
+
+/**
  * The `settle` activity: what a pull agent answered came through the server, past every adapter, so it is
  * checked here as an adapter would have checked it, and counted; a failure learns what comes next.
  */
@@ -25,7 +31,11 @@ export async function settle(deps: ActivityDependencies, input: SettleInput): Pr
     return outcome;
   }
   const error = ReachError.fromProblem(outcome.problem);
-  const told = new ReachError(error.code, error.message, { ...error.options, received: outcome.received });
+  const told = new ReachError(error.code, error.message, {
+    ...error.options,
+    received: outcome.received,
+    ...(outcome.lost && { retryAfterMs: Math.round(deps.random() * LOST_SPREAD_MS) }),
+  });
   const decision = await decideRetry(deps, { agentName, error: told, terms });
   return withDecision(outcome, await pastBreaker(deps, input, { decision, terms, last: told }));
 }

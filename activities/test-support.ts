@@ -7,6 +7,7 @@ import type { AgentVersion, World } from '../src/protocol/world';
 import type { BreakerOutcome } from '../src/protocol/reliability';
 import { descriptorSchema } from '../src/protocol/descriptor';
 import type { ActivityDependencies } from './dependencies';
+import { FastLane } from './fast-lane';
 
 export interface FakePlatform {
   deps: ActivityDependencies;
@@ -70,6 +71,7 @@ export function fakeDependencies(): FakePlatform {
     reportInstance: () => undefined,
     limitOf: () => 10,
     queueWaitMs: 0,
+    fastLane: new FastLane(10),
     breakers: {
       enter: async (_key, { mark }) => {
         if (breakers.refuseWith) throw breakers.refuseWith;

@@ -18,6 +18,7 @@ import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
 import type { ActivityDependencies, CallSample } from '../activities/dependencies';
+import { FastLane } from '../activities/fast-lane';
 import { createDispatcher, HttpAdapter, type Adapter } from './adapters';
 import type { Config } from './config';
 import { createEmbedder, LexicalMatcher } from './embeddings';
@@ -42,6 +43,11 @@ import { createReliability } from './reliability';
 import { Router, SemanticMatcher, type Matcher } from './routing';
 import { createAgentMetrics, observeRegistry } from './telemetry/metrics';
 import { createReliabilityMetrics, observeReliability } from './telemetry/reliability-metrics';
+
+/** Workflow tasks of a worker at once; those of the fast path last as long as their calls. */
+const WORKFLOW_TASK_SLOTS = 200;
+/** So many of them may be held by calls of one agent. */
+const FAST_LANE_PER_AGENT = 25;
 
 /** The parts that every process of the platform runs. */
 export interface Platform {
@@ -149,6 +155,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       reportInstance: (report) => ejections.report(report),
       limitOf: (agent) => limits.of(agent),
       queueWaitMs: config.bulkhead.queue_wait,
+      fastLane: new FastLane(FAST_LANE_PER_AGENT),
       tokens,
       protocolTimeoutMs: config.adapter.protocol_timeout_ms,
       maxResponseBytes: MAX_PAYLOAD_BYTES,
@@ -184,6 +191,8 @@ export async function createWorker(platform: Platform): Promise<Worker> {
     activities: createActivities(platform.activities),
     // An agent that hangs may hold as many slots as its bulkhead lets it; the others' calls need some too.
     maxConcurrentActivityTaskExecutions: config.bulkhead.max_concurrent_calls,
+    maxConcurrentLocalActivityExecutions: config.bulkhead.max_concurrent_calls,
+    maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASK_SLOTS,
     shutdownGraceTime: config.server.graceful_timeout,
     shutdownForceTime: config.server.graceful_timeout + 5_000,
     stickyQueueScheduleToStartTimeout: '2s',

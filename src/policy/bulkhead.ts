@@ -67,6 +67,14 @@ interface Room {
 
 const ALONE: Shares = { share: (limit) => limit, onChange: () => () => undefined };
 
+/**
+ * Whether a refusal says only that this worker has nothing to give, because it just joined or the limit is smaller than
+ * the number of workers: another one, or this one a moment later, may.
+ */
+export function hasNoShare({ options }: ReachError): boolean {
+  return options.extra?.details?.no_share === true;
+}
+
 /** Semaphores of this process, one per key, each as large as this worker's share of the limit it was last entered with. */
 export class Bulkheads {
   private readonly rooms = new Map<string, Room>();
@@ -213,6 +221,7 @@ export class Bulkheads {
     return new ReachError('overloaded', `${key} takes ${limit} calls at once; ${taken}. ${advice}`, {
       received: 'no',
       retryAfterMs,
+      ...(share < 1 && { extra: { details: { no_share: true } } }),
     });
   }
 

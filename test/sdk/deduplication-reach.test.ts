@@ -13,7 +13,7 @@ let fences: string[];
 const log = quietLog();
 
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ config: { breaker: { enabled: false } } });
   const [port] = await freePorts(1);
   relay = await openRelay(`127.0.0.1:${port}`);
   agent = new ReachAgent({

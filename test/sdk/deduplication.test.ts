@@ -207,13 +207,24 @@ describe('at_least_once', () => {
     expect([work.runs, asked('begin').length, asked('complete').length]).toEqual([2, 0, 0]);
   });
 
-  it('does not run while the store cannot be asked', async () => {
+  it('turns a redelivery away while the store cannot be asked: it may have been done', async () => {
     interfere = () => DOWN;
     const work = counting();
     const agent = await serve(work.handler);
-    const { status, body } = await deliver(agent, { deadline_ms: 400 });
+    const { status, body } = await deliver(agent, { deadline_ms: 400, attempt: 2 });
     expect([status, body.code, work.runs]).toEqual([429, 'agent_busy', 0]);
     expect(body.detail).toContain('not begun');
+  });
+
+  it('runs a first attempt without the store, and does not ask it again for a while', async () => {
+    interfere = () => DOWN;
+    const work = counting();
+    const agent = await serve(work.handler);
+    expect((await deliver(agent, { deadline_ms: 400 })).body).toEqual({ run: 1 });
+    const begun = asked('begin').length;
+    expect((await deliver(agent, { deadline_ms: 400, idempotency_key: 'another' })).body).toEqual({ run: 2 });
+    expect(asked('begin')).toHaveLength(begun);
+    expect(logged('warn', 'first attempts go on without it')).toHaveLength(1);
   });
 
   it('outwaits a store that is away for a moment', async () => {

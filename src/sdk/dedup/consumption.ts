@@ -6,6 +6,7 @@ import type { AgentCall, JsonObject } from '../../protocol/shapes';
 import { CallFault } from '../agent-errors';
 import type { AgentContext } from '../agent-types';
 import { businessKey } from './business-key';
+import { monotonic } from '../time';
 import { patiently } from './patience';
 import { SingleFlight } from './single-flight';
 import type { DeduplicationStore } from './store';
@@ -16,6 +17,8 @@ const BEGIN_PATIENCE_MS = 2_000;
 const COMPLETE_PATIENCE_MS = { at_least_once: 2_000, exactly_once: 10_000 };
 /** When a refused delivery is to come again, ms. */
 const RETRY_AFTER_MS = 1_000;
+/** A store that failed is left alone for this long by deliveries that can do without it, ms. */
+const LEFT_ALONE_MS = 5_000;
 /** Stands for the fence of a platform that sends none: smaller than every real one. */
 const NO_FENCE = '0'.repeat(19);
 
@@ -50,6 +53,8 @@ interface Kept extends Delivery {
  * - `at_most_once`: straight to the handler; the platform sends it once.
  * - `at_least_once`: a key with a recorded result is answered with it; else the handler runs and its result is recorded
  *   before the answer leaves. Skipped for abilities declared `idempotent: true`: repeating is harmless by declaration.
+ *   While the store is away a first attempt runs without it, as it is hardly ever a duplicate, and a further one is
+ *   turned away: it might be.
  * - `exactly_once`: the key is claimed first. An attempt that a newer one has overtaken is turned away, or its result thrown
  *   away; without a store nothing runs.
  *
@@ -59,6 +64,7 @@ interface Kept extends Delivery {
 export class Consumption {
   readonly #flights = new SingleFlight<JsonObject>();
   #toldOfMissingStore = false;
+  #storeAwayUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly parts: ConsumptionParts) {}
 
@@ -86,8 +92,9 @@ export class Consumption {
 
   async #once(kept: Kept): Promise<JsonObject> {
     const { context } = kept;
-    const known = await this.#begin(kept);
+    const known = this.#doesWithout(kept) ? 'away' : await this.#begin(kept);
     if (known === 'unsupported') return kept.work();
+    if (known === 'away') return this.#workFirst(kept);
     if (known.status === 'superseded') throw overtaken();
     if (known.status === 'done') {
       context.log.info({}, 'answered from the deduplication store');
@@ -98,8 +105,26 @@ export class Consumption {
     return this.#mayBeRecorded(kept, output) ? this.#complete(kept, output) : output;
   }
 
-  /** A store that cannot be asked might hold the answer: running the handler blindly could do the work twice. */
-  async #begin({ store, key, exactly, call, context }: Kept): Promise<DeduplicationBeginAnswer | 'unsupported'> {
+  /** True while the store is known to be away, for a delivery that can do without it. */
+  #doesWithout({ exactly, call }: Kept): boolean {
+    return !exactly && call.attempt === 1 && monotonic() < this.#storeAwayUntilMs;
+  }
+
+  /** A first attempt while the store is away: the answer does not wait for the record, which is tried all the same. */
+  async #workFirst(kept: Kept): Promise<JsonObject> {
+    const output = await kept.work();
+    if (this.#mayBeRecorded(kept, output)) void this.#complete(kept, output).catch(() => undefined);
+    return output;
+  }
+
+  /** A store that cannot be asked might hold the answer: running a redelivery blindly could do the work twice. */
+  async #begin({
+    store,
+    key,
+    exactly,
+    call,
+    context,
+  }: Kept): Promise<DeduplicationBeginAnswer | 'unsupported' | 'away'> {
     const fence = exactly ? fenceOf(call) : null;
     const forMs = Math.min(BEGIN_PATIENCE_MS, context.deadlineMs / 2);
     try {
@@ -108,7 +133,10 @@ export class Consumption {
     } catch (caught) {
       context.signal.throwIfAborted();
       if (!exactly && lacksStore(caught)) return this.#withoutStore(context);
-      throw unreachable(caught);
+      if (exactly || call.attempt !== 1) throw unreachable(caught);
+      this.#storeAwayUntilMs = monotonic() + LEFT_ALONE_MS;
+      context.log.warn({ err: caught }, 'the deduplication store is away; first attempts go on without it');
+      return 'away';
     }
   }
 

@@ -1,0 +1,81 @@
+/** The account of attempts: what was recorded against what the agents saw. */
+import type { JournalEntry, RecordedAttempt, Run, Violation } from './facts';
+import { isOf, type Index } from './index-of';
+
+/** Attempts that an agent saw and no run recorded, or that belong to no run at all. */
+export function unrecordedAttempts({ recording, runsOf }: Index): Violation[] {
+  return recording.journal.flatMap(({ reach_id, agent, attempt, fence }): Violation[] => {
+    const run = runsOf(reach_id).find((each) => isOf({ fence }, each));
+    if (run && (run.attempts === null || run.attempts.some(({ n }) => n === attempt))) return [];
+    const where = run ? `run ${run.run_id} has ${count(run.attempts)}` : 'its fence belongs to no run';
+    return [{ rule: 'attempt_not_recorded', reach_id, message: `${agent} saw attempt ${attempt}; ${where}` }];
+  });
+}
+
+function count(attempts: RecordedAttempt[] | null): string {
+  return attempts ? `attempts ${attempts.map(({ n }) => n).join(', ') || 'none'}` : 'no record';
+}
+
+/** Records that count an attempt twice, claim one that no agent saw, or deny work that was done. */
+export function falseRecords({ recording, entriesOf }: Index): Violation[] {
+  return recording.runs.flatMap((run) => {
+    const entries = entriesOf(run);
+    return (run.attempts ?? []).flatMap((attempt, index) => falseRecord(run, entries, { attempt, index }) ?? []);
+  });
+}
+
+function falseRecord(
+  { reach_id, attempts }: Run,
+  entries: readonly JournalEntry[],
+  { attempt: { n, received }, index }: { attempt: RecordedAttempt; index: number },
+): Violation | null {
+  if (attempts?.findIndex((other) => other.n === n) !== index) {
+    return { rule: 'attempt_counted_twice', reach_id, message: `attempt ${n} is recorded twice` };
+  }
+  const seen = entries.filter(({ attempt }) => attempt === n);
+  if (received === 'yes' && seen.length === 0) {
+    return { rule: 'attempt_never_seen', reach_id, message: `attempt ${n} is said to be received; no agent saw it` };
+  }
+  if (received !== 'no' || !seen.some(({ worked }) => worked)) return null;
+  return {
+    rule: 'attempt_denied',
+    reach_id,
+    message: `attempt ${n} is said to be not received; the agent did the work`,
+  };
+}
+
+/**
+ * Requests that may not have been sent again: `at_most_once` is seen once a run at most (a redrive is a person's word);
+ * of any other, each attempt is seen once, but for abilities that are declared idempotent, whose fast path may repeat one
+ * without a trace when its worker is lost.
+ */
+export function forbiddenRepeats({ recording, entriesOf }: Index): Violation[] {
+  return recording.runs.flatMap((run): Violation[] => {
+    const { reach_id, semantics, idempotent } = run;
+    const attempts = entriesOf(run).map(({ attempt }) => attempt);
+    if (semantics === 'at_most_once' && attempts.length > 1) {
+      return [{ rule: 'sent_again', reach_id, message: `at_most_once, and agents saw it ${attempts.length} times` }];
+    }
+    if (idempotent) return [];
+    const again = attempts.find((attempt, index) => attempts.indexOf(attempt) !== index);
+    return again === undefined
+      ? []
+      : [{ rule: 'sent_again', reach_id, message: `attempt ${again} was seen more than once` }];
+  });
+}
+
+/** Within a run, a later attempt has a greater fence, and one attempt has one fence. */
+export function disorderedFences({ recording, entriesOf }: Index): Violation[] {
+  return recording.runs.flatMap((run): Violation[] => {
+    const entries = [...entriesOf(run)].sort((a, b) => a.attempt - b.attempt);
+    const wrong = entries.find((entry, index) => index > 0 && !follows(entries[index - 1]!, entry, run));
+    if (!wrong) return [];
+    const message = `attempt ${wrong.attempt} carried fence ${wrong.fence}, no greater than the attempt's before it`;
+    return [{ rule: 'fence_order', reach_id: run.reach_id, message }];
+  });
+}
+
+function follows(earlier: JournalEntry, later: JournalEntry, { idempotent }: Run): boolean {
+  if (earlier.attempt !== later.attempt) return earlier.fence < later.fence;
+  return idempotent ? earlier.fence <= later.fence : earlier.fence === later.fence;
+}

@@ -1,0 +1,102 @@
+import type { Recording, Rule } from './facts';
+import { FakePlatform, type Message } from './fake-platform';
+import { reconcile } from './reconcile';
+
+const message = (atMs: number, more: Partial<Message> = {}): Message => ({
+  atMs,
+  semantics: 'at_least_once',
+  fates: [],
+  workMs: 50,
+  redrive: false,
+  ...more,
+});
+
+/** r-0 completes at once, r-1 after two lost answers, r-2 is rejected and redriven, r-3 is rejected for good. */
+const good = (): Recording =>
+  structuredClone(
+    new FakePlatform().deliver([
+      message(0),
+      message(10, { fates: ['lost', 'error'] }),
+      message(20, { fates: ['reject'], redrive: true }),
+      message(30, { fates: ['reject'] }),
+    ]),
+  );
+
+const runOf = (recording: Recording, reachId: string) =>
+  recording.runs.filter(({ reach_id }) => reach_id === reachId).at(-1)!;
+const entryOf = (recording: Recording, reachId: string, attempt: number) =>
+  recording.journal.find((entry) => entry.reach_id === reachId && entry.attempt === attempt)!;
+
+it('the recording that the mutations start from is good', () => {
+  expect(reconcile(good())).toEqual([]);
+});
+
+it.each<[what: string, Rule, (recording: Recording) => void]>([
+  ['a run that never ends', 'not_ended', (r) => (runOf(r, 'r-0').status = 'running')],
+  ['a channel that tells another end', 'status_differs', (r) => (r.sightings[0]!.status = 'cancelled')],
+  [
+    'a caller that was told an end no run had',
+    'status_differs',
+    (r) => r.sightings.push({ reach_id: 'r-2', channel: 'post', status: 'expired', output_id: null, settled: false }),
+  ],
+  ['a channel that shows another result', 'result_differs', (r) => (r.sightings[0]!.output_id = 'other')],
+  ['a dead letter that is in no list', 'dead_letter_missing', (r) => (r.dead_letters = [])],
+  [
+    'an open dead letter that completed',
+    'dead_letter_of_a_success',
+    (r) => r.dead_letters!.push({ reach_id: 'r-0', state: 'open' }),
+  ],
+  ['a key with two reaches', 'two_reaches_of_one_key', (r) => (r.receipts[0]!.key = 'key-1')],
+  ['a run that nobody asked for', 'too_many_runs', (r) => (r.redrives_asked = {})],
+  ['two results', 'two_results', (r) => (r.runs.find(({ reach_id }) => reach_id === 'r-2')!.status = 'completed')],
+  ['a run of another envelope', 'fingerprint_changed', (r) => (runOf(r, 'r-2').fingerprint = 'other')],
+  ['an attempt under another key', 'key_changed', (r) => (entryOf(r, 'r-1', 2).key = 'other')],
+  ['an attempt that is not recorded', 'attempt_not_recorded', (r) => runOf(r, 'r-1').attempts!.shift()],
+  ['an attempt of no run', 'attempt_not_recorded', (r) => (entryOf(r, 'r-0', 1).fence = '9'.repeat(19))],
+  [
+    'an attempt that is recorded twice',
+    'attempt_counted_twice',
+    (r) => runOf(r, 'r-1').attempts!.push({ ...runOf(r, 'r-1').attempts![1]! }),
+  ],
+  [
+    'an attempt that no agent saw',
+    'attempt_never_seen',
+    (r) => runOf(r, 'r-0').attempts!.unshift({ n: 0, received: 'yes', code: 'agent_error' }),
+  ],
+  ['work that is denied', 'attempt_denied', (r) => (runOf(r, 'r-1').attempts![0]!.received = 'no')],
+  ['one attempt seen twice', 'sent_again', (r) => r.journal.push({ ...entryOf(r, 'r-1', 2) })],
+  ['a result without work', 'acknowledged_before_work', (r) => (entryOf(r, 'r-0', 1).worked = false)],
+  ['a result that nobody produced', 'result_never_produced', (r) => (runOf(r, 'r-1').output_id = 'other')],
+  [
+    'the result of an overtaken attempt',
+    'stale_result',
+    (r) => (runOf(r, 'r-1').output_id = entryOf(r, 'r-1', 1).output_id),
+  ],
+  [
+    'a later attempt with a smaller fence',
+    'fence_order',
+    (r) => {
+      const [first, second] = [entryOf(r, 'r-1', 1), entryOf(r, 'r-1', 2)];
+      [first.fence, second.fence] = [second.fence, first.fence];
+    },
+  ],
+])('sees %s', (_what, rule, mutate) => {
+  const recording = good();
+  mutate(recording);
+  expect(reconcile(recording).map((violation) => violation.rule)).toContain(rule);
+});
+
+it('counts a lost attempt that no agent could write down as recorded, not as false', () => {
+  const recording = good();
+  runOf(recording, 'r-1').attempts![0]!.received = 'unknown';
+  recording.journal = recording.journal.filter((entry) => entry !== entryOf(recording, 'r-1', 1));
+  expect(reconcile(recording)).toEqual([]);
+});
+
+it('lets the fast path of an idempotent ability repeat an attempt under the same number', () => {
+  const recording = good();
+  runOf(recording, 'r-0').idempotent = true;
+  const first = entryOf(recording, 'r-0', 1);
+  recording.journal.unshift({ ...first, worked: false, output_id: null, left_ms: null });
+  expect(reconcile(recording)).toEqual([]);
+});

@@ -1,0 +1,62 @@
+/** What the harness and its agents' process say to each other. Types and plain functions only. */
+
+/** How an agent deals with one attempt. */
+export type Step =
+  | 'ok'
+  /** 500 */
+  | 'error'
+  /** 503 */
+  | 'unavailable'
+  /** 429 */
+  | 'busy'
+  /** 422 */
+  | 'reject'
+  /** Reads the request and never answers. */
+  | 'hang'
+  /** Headers, then a byte now and then, for ever. */
+  | 'drip'
+  /** Does the work and resets the connection in the middle of the answer. */
+  | 'reset'
+  /** Answers far more than is allowed. */
+  | 'flood'
+  /** 202: accepts, and delivers the result when it is told to. */
+  | 'hold';
+
+/** The payload of every reach that the harness sends: the agent reads its script from it. */
+export interface Script {
+  /** By attempt; after the last one it answers `ok`. */
+  plan: Step[];
+  /** What the work takes, ms. */
+  work_ms: number;
+  /** Tells one payload from another. */
+  tag: string;
+  /** Ballast, characters. */
+  ballast?: string;
+}
+
+/** Overrides every script of an agent: `script` takes it back. */
+export type Mode = 'script' | Step;
+
+/** To the agents' process: behave so from now on, or deliver every result that is held, to this gateway. */
+export type Command = { agent: string; mode: Mode } | { agent: string; release: string };
+
+/** From the agents' process: it listens, or an agent has received a request (and has written it down). */
+export type Report =
+  { kind: 'listening'; url: string } | { kind: 'got'; agent: string; reach_id: string; attempt: number };
+
+/** One line of a journal. `at` is wall-clock time of a monotonic clock, ms. */
+export type Line =
+  | {
+      e: 'in';
+      id: string;
+      agent: string;
+      reach_id: string;
+      key: string;
+      attempt: number;
+      fence: string;
+      bypass: boolean;
+      at: number;
+    }
+  /** The work is done; written before the answer is sent. */
+  | { e: 'work'; id: string; output_id: string }
+  | { e: 'out'; id: string; answer: string; at: number };

@@ -1,0 +1,90 @@
+import { Act } from './act';
+import { Random } from './random';
+import type { RowReport, Scenario } from './scenario';
+import { openStage, type Stage } from './stage';
+
+/** How a scenario is run. */
+export interface RunOptions {
+  seed: number;
+  scale: number;
+  reaches: number;
+  signal: AbortSignal;
+  say: (text: string) => void;
+  /** A stage to use instead of one of its own; it is left open. */
+  stage?: Stage;
+}
+
+/** Runs one row once. Never throws for what the platform did: that is the report; throws when it was interrupted. */
+export async function runScenario(scenario: Scenario, options: RunOptions): Promise<RowReport> {
+  const startedMs = performance.now();
+  const missing = (await scenario.missing?.()) ?? null;
+  if (missing) return { ...blank(scenario, options.seed), verdict: 'skipped', notes: [missing] };
+  options.say('starting engines, gateways, workers and agents');
+  const stage = options.stage ?? (await openStage(scenario.stage));
+  try {
+    const act = new Act(stage, new Random(options.seed * 1_000 + scenario.row), { row: scenario.row, ...options });
+    const crashed = await play(scenario, act, options.signal);
+    return {
+      ...judge(scenario, act, crashed),
+      seed: options.seed,
+      duration_ms: Math.round(performance.now() - startedMs),
+    };
+  } finally {
+    options.say('stopping');
+    if (!options.stage) await stage.close();
+  }
+}
+
+async function play(scenario: Scenario, act: Act, signal: AbortSignal): Promise<string[]> {
+  try {
+    await act.agent('probe', { idempotent: true });
+    await scenario.run(act);
+    return [];
+  } catch (error) {
+    signal.throwIfAborted();
+    return [`the scenario broke off: ${(error as Error).message}`];
+  }
+}
+
+function judge(scenario: Scenario, act: Act, crashed: string[]): RowReport {
+  const problems = [...act.problems, ...crashed];
+  const share = act.messages > 0 ? act.succeeded / act.messages : 0;
+  if (share < scenario.floor) {
+    problems.push(`only ${act.succeeded} of ${act.messages} completed, the floor is ${percent(scenario.floor)}`);
+  }
+  return {
+    ...blank(scenario, 0),
+    verdict: problems.length + act.violations.length === 0 ? 'passed' : 'failed',
+    sent: act.messages,
+    succeeded: act.succeeded,
+    violations: act.violations,
+    problems,
+    recovery_ms: act.recoveryMs,
+    evidence: act.evidence,
+    notes: act.notes,
+  };
+}
+
+/** A report about nothing yet. */
+export function blank({ row, name, floor }: Pick<Scenario, 'row' | 'name' | 'floor'>, seed: number): RowReport {
+  return {
+    row,
+    name,
+    seed,
+    verdict: 'not_applicable',
+    sent: 0,
+    succeeded: 0,
+    floor,
+    violations: [],
+    problems: [],
+    recovery_ms: null,
+    evidence: null,
+    notes: [],
+    duration_ms: 0,
+  };
+}
+
+/** 0.95 as `95 %`. */
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
