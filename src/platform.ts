@@ -48,6 +48,8 @@ import { createReliabilityMetrics, observeReliability } from './telemetry/reliab
 const WORKFLOW_TASK_SLOTS = 200;
 /** So many of them may be held by calls of one agent. */
 const FAST_LANE_PER_AGENT = 25;
+/** Reaches kept in memory between their tasks. Those that wait for long are read from their histories again. */
+const CACHED_WORKFLOWS = 500;
 
 /** The parts that every process of the platform runs. */
 export interface Platform {
@@ -193,6 +195,7 @@ export async function createWorker(platform: Platform): Promise<Worker> {
     maxConcurrentActivityTaskExecutions: config.bulkhead.max_concurrent_calls,
     maxConcurrentLocalActivityExecutions: config.bulkhead.max_concurrent_calls,
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASK_SLOTS,
+    maxCachedWorkflows: CACHED_WORKFLOWS,
     shutdownGraceTime: config.server.graceful_timeout,
     shutdownForceTime: config.server.graceful_timeout + 5_000,
     stickyQueueScheduleToStartTimeout: '2s',

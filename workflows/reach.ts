@@ -148,6 +148,7 @@ function giveUp(run: Run, last: InvokeFailure): never {
   upsertSearchAttributes({ ReachStatus: [status] });
   const problem = {
     ...failure.problem,
+    ...behind(run, failure),
     // The work may have been done: sending it again, under whatever key, might do it twice.
     ...(status === 'outcome_unknown' && { retryable: false }),
     reach_status: status,
@@ -160,6 +161,13 @@ function giveUp(run: Run, last: InvokeFailure): never {
     attempts: run.spent.attempts,
   };
   throw reachFailure({ status, problem, attempts: run.spent.attempts });
+}
+
+/** What was refused in the end, unsent, has a real failure behind it where an agent was called before (T04). */
+function behind({ spent }: Run, failure: InvokeFailure): Pick<InvokeFailure['problem'], 'last_error'> {
+  const last = spent.attempts.at(-1);
+  if (!isHeldBack(failure) || failure.problem.last_error || last?.code === undefined) return {};
+  return { last_error: { code: last.code, message: last.message ?? '' } };
 }
 
 function acceptance({ routed: { decision }, input }: Run): Acceptance {

@@ -12,7 +12,7 @@ export class EventFeed {
   constructor(private readonly options: { client: Client; namespace: string; reader: ReachReader }) {}
 
   /**
-   * Events after `lastEventId` (opaque, empty for all), the terminal one last. Ends early when `signal` is aborted.
+   * Events after `lastEventId` (an event's id or its `seq`, empty for all), the terminal one last. Ends early when `signal` is aborted.
    *
    * @throws ReachError `not_found`, `invalid_request` for an id that no event ever had, `engine_unavailable`
    */
@@ -60,14 +60,15 @@ interface Position {
 
 function parseEventId(text: string): Position {
   if (text === '') return { seq: 0, index: -1 };
-  const [, seq, index] = /^(\d{1,9})\.(\d{1,4})$/.exec(text) ?? [];
-  if (seq === undefined || index === undefined) {
+  const [, seq, index] = /^(\d{1,9})(?:\.(\d{1,4}))?$/.exec(text) ?? [];
+  if (seq === undefined) {
     throw new ReachError(
       'invalid_request',
       'Last-Event-ID is not the id of an event; leave it out to read from the start',
     );
   }
-  return { seq: Number(seq), index: Number(index) };
+  // The `seq` of an event alone means: after everything with that number.
+  return { seq: Number(seq), index: index === undefined ? Infinity : Number(index) };
 }
 
 function isAfter({ id }: ReachEvent, after: Position): boolean {

@@ -21,6 +21,11 @@ export interface ScoringOptions {
   matches: Matches;
   stats: StatsLookup;
   weights: Record<FactorName, number>;
+  /**
+   * Whether an offer passes a breaker that is not closed. Its call is there to find out whether it is well again, so its
+   * failures do not count against it: else it would lose to its equals for ever (R28).
+   */
+  isMarked?: (offer: Offer) => boolean;
 }
 
 /**
@@ -44,7 +49,7 @@ export class Scoring {
     const priorP50Ms = newcomerP50Ms(measured);
     this.similarities = similaritiesOf(offers, matches);
     this.latencies = Float64Array.from(measured, (own) => latencyScore(own?.p50_ms ?? priorP50Ms));
-    this.reliabilities = Float64Array.from(measured, reliabilityScore);
+    this.reliabilities = this.pardoned(Float64Array.from(measured, reliabilityScore));
     this.scores = this.totals();
     this.best = bestPositions(this.scores, MAX_RECORDED_CANDIDATES, () => true).map((position) => this.at(position));
   }
@@ -54,6 +59,13 @@ export class Scoring {
     const offer = this.offers[position]!;
     const factors = this.factorsAt(position);
     return { offer, match: this.options.matches.get(offer) ?? null, factors, score: this.scores[position]! };
+  }
+
+  private pardoned(reliabilities: Float64Array): Float64Array {
+    const { isMarked } = this.options;
+    if (!isMarked || !this.offers.some(isMarked)) return reliabilities;
+    const best = Math.max(reliabilityScore(null), ...reliabilities);
+    return reliabilities.map((own, position) => (isMarked(this.offers[position]!) ? best : own));
   }
 
   private factorsAt(position: number): ScoreFactors {

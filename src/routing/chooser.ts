@@ -135,8 +135,14 @@ export class Chooser {
     return this.pick(task, { scoring, refusals, notes: byRule.notes, strategy: 'score_based' });
   }
 
-  private score({ world }: Task, offers: readonly Offer[], matches: Matches): Scoring {
-    return new Scoring(offers, { matches, stats: world.stats, weights: this.deps.weights });
+  private score({ world, sieve }: Task, offers: readonly Offer[], matches: Matches): Scoring {
+    const isMarked = world.breakers && ((offer: Offer) => sieve.admission(offer) !== null);
+    return new Scoring(offers, {
+      matches,
+      stats: world.stats,
+      weights: this.deps.weights,
+      ...(isMarked && { isMarked }),
+    });
   }
 
   /** Explicit rules come before scoring (R19), unless the caller has named the agent. */

@@ -41,6 +41,24 @@ async function refusal(router: Router, asked: RouteRequest): Promise<ReachError>
   return caught;
 }
 
+test('the failures that tripped it do not keep a marked call away: beside an equal agent it would never be well again', async () => {
+  const fine = { requests: 40, failures: 0, p50_ms: 100 };
+  const stats = { 'a#1.0.0/work': { ...fine, failures: 30 }, 'b#1.0.0/work': fine };
+  const choose = async (gates: Gates) => {
+    const view = world({ agents: [worker('a'), worker('b')], breakers: new ScriptedBreakers(gates), stats });
+    const router = new Router({
+      world: () => view,
+      matcher: new LexicalMatcher(),
+      config: DEFAULT_ROUTER_CONFIG,
+      random: () => 0,
+    });
+    return (await router.route(work())).chosen;
+  };
+  expect(await choose({ 'a#1.0.0/work': BYPASS })).toMatchObject({ agent_name: 'a', admission: 'bypass' });
+  expect(await choose({ 'a#1.0.0/work': PROBE })).toMatchObject({ agent_name: 'a', admission: 'probe' });
+  expect(await choose({})).toMatchObject({ agent_name: 'b' });
+});
+
 describe('who passes', () => {
   test('without breakers, and with closed ones, a decision is the same and marks nobody', async () => {
     const agents = [worker('a'), worker('b')];

@@ -93,7 +93,7 @@ function acknowledged(event: HistoryEvent): Draft[] {
 function ended(event: HistoryEvent): Draft[] {
   if (event.workflowExecutionCompletedEventAttributes) {
     const result = decodeFirst<Record<string, unknown>>(event.workflowExecutionCompletedEventAttributes.result);
-    return [{ event: 'completed', data: result ?? {} }];
+    return [{ event: 'completed', data: { ...result, degraded: result?.degraded_by !== undefined } }];
   }
   const failed = event.workflowExecutionFailedEventAttributes;
   if (failed) {
