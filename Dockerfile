@@ -19,6 +19,7 @@ COPY workflows ./workflows
 COPY activities ./activities
 COPY examples ./examples
 COPY bench ./bench
+COPY test/chaos ./test/chaos
 RUN npm run build
 
 # 2. Run with what running needs: production dependencies and the compiled code, no sources, no compiler.
