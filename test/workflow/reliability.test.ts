@@ -137,7 +137,9 @@ describe('turned away', () => {
 });
 
 describe('fallback (R30)', () => {
-  const withFallback = (fallback: Fallback, target = {}) => ({ routed: routedTo('echo_agent', { fallback, ...target }) });
+  const withFallback = (fallback: Fallback, target = {}) => ({
+    routed: routedTo('echo_agent', { fallback, ...target }),
+  });
   const nobodyElse: ReachActivities['route'] = async ({ exclude, envelope }) => {
     if (envelope.target_agent === 'spare_agent') return { stands: false, routed: routedTo('spare_agent') };
     if (exclude.length === 0) return { stands: true };
