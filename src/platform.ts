@@ -48,8 +48,8 @@ import { createReliabilityMetrics, observeReliability } from './telemetry/reliab
 const WORKFLOW_TASK_SLOTS = 200;
 /** So many of them may be held by calls of one agent. */
 const FAST_LANE_PER_AGENT = 25;
-/** Reaches kept in memory between their tasks. Those that wait for long are read from their histories again. */
-const CACHED_WORKFLOWS = 100;
+/** Reaches kept in memory between their tasks, more than can have one at once. Those that wait for long are read from their histories again. */
+const CACHED_WORKFLOWS = 250;
 
 /** The parts that every process of the platform runs. */
 export interface Platform {
