@@ -152,6 +152,17 @@ describe('slots of concurrent retries (R27)', () => {
     });
   });
 
+  it('a lost worker is nobody’s fault at the agent: its calls wait for a slot instead of giving up', async () => {
+    platform.permits.limit = 0;
+    const waiting = await execute(input(), 2);
+    expect(waiting.failure).toMatchObject({ nonRetryable: false, nextRetryDelay: 1_000 });
+    expect(waiting.heartbeat).toMatchObject({ turned_away: 1, attempts: [{ code: 'worker_lost' }] });
+    platform.permits.limit = 8;
+    platform.agent.script(() => Promise.resolve(answer));
+    const { outcome } = await execute(input(), 3, waiting.heartbeat);
+    expect(outcome).toMatchObject({ kind: 'answer', attempts: [{ n: 1, code: 'worker_lost' }, { n: 2 }] });
+  });
+
   it('is given back when the last retry fails as well', async () => {
     platform.agent.script(() => Promise.reject(busy));
     await executeToTheEnd(input());

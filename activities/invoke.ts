@@ -13,6 +13,8 @@ import { readProgress, type Progress } from './progress';
 import { decideRetry, releasePermit, withDecision } from './retrying';
 import { routeRequest } from './route';
 
+/** How long a call that lost its worker stays away when the agent has all its retries under way, ms, ±50 %. */
+const LOST_RETRY_MS = 1_000;
 /** How often a running attempt tells the server that it lives; cancellation comes back with the answer. */
 const HEARTBEAT_INTERVAL_MS = 1_000;
 
@@ -138,8 +140,24 @@ async function resume(
     terms,
   });
   if (retried.retry) return { ...progress, permit: retried.permit };
+  if (retried.error.code === 'retry_budget_exhausted') throw comeBack(deps, { progress, error, leftMs });
   const given = retried.error.code === 'agent_unavailable' ? error : retried.error;
   throw asFailure(given, false, { attempts: progress.attempts });
+}
+
+/**
+ * A worker takes many calls with it, and none of them is the agent's fault: they wait for a slot of its retries instead of
+ * giving up, so that what was accepted is delivered, eight at a time.
+ */
+function comeBack(
+  deps: ActivityDependencies,
+  { progress, error, leftMs }: { progress: Progress; error: ReachError; leftMs: number },
+) {
+  const { attempts } = progress;
+  const delayMs = Math.round(LOST_RETRY_MS * (0.5 + deps.random()));
+  if (delayMs + 2 >= leftMs) return asFailure(error, false, { attempts });
+  Context.current().heartbeat({ ...progress, turned_away: progress.turned_away + 1 });
+  return asFailure(error, true, { attempts, delayMs });
 }
 
 function workerLost(repeatable: boolean): ReachError {

@@ -25,7 +25,7 @@ export function complete(
     agent_name: chosen.agent_name,
     agent_version: chosen.agent_version,
     instance: answer.instance,
-    route_reason: degradedBy ? `${route_reason}; a fallback answers because of ${degradedBy}` : route_reason,
+    route_reason: degradedBy ? standInReason(run, route_reason, degradedBy) : route_reason,
     confidence,
     decision_id,
     output: answer.output,
@@ -33,4 +33,14 @@ export function complete(
     duration_ms: elapsedMs(),
     ...(degradedBy && { degraded_by: degradedBy }),
   };
+}
+
+/** An agent that stands in was not named by the caller, whatever the decision says that routed to it. */
+function standInReason({ input, routed }: Run, reason: string, because: ErrorCode): string {
+  const { agent_name } = routed.decision.chosen;
+  const another = agent_name !== input.routed.decision.chosen.agent_name || input.routed.stand_in?.output === undefined;
+  const moved = another && routed.decision.strategy === 'direct' && input.envelope.target_agent === undefined;
+  return moved
+    ? `${agent_name} stands in as the fallback; a fallback answers because of ${because}`
+    : `${reason}; a fallback answers because of ${because}`;
 }

@@ -6,7 +6,12 @@ import { ReachError, type Problem } from '../protocol/reach-error';
 /** Sends a problem document (RFC 9457) with the status of its code; `more` are members beyond the problem's own. */
 export function sendProblem(response: Response, error: ReachError, more: { replayed?: true } = {}): void {
   const problem: Problem = { ...error.toProblem(), ...more };
-  const { retryAfterMs } = error.options;
+  // However often it is sent again under this key, the outcome stays what it was until the reach is redriven.
+  if (more.replayed) {
+    problem.retryable = false;
+    delete problem.retry_after_ms;
+  }
+  const retryAfterMs = problem.retry_after_ms;
   if (retryAfterMs !== undefined)
     response.setHeader('Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1_000))));
   if (problem.reach_id) response.setHeader('X-Reach-Id', problem.reach_id);

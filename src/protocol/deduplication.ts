@@ -50,9 +50,18 @@ const keySchema = z
   .regex(/^[0-9a-f]{64}$/, 'must be 64 hex digits, the SHA-256 of the business key')
   .meta({ example: 'f2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2' });
 
+/** A fence begins with the time of its run; one beyond every clock's error would shut all later attempts out. */
+function isPlausible(fence: string): boolean {
+  return Number(fence.slice(0, 13)) < new Date().getTime() + FENCE_TOLERANCE_MS;
+}
+
+/** A day. */
+const FENCE_TOLERANCE_MS = 86_400_000;
+
 const fenceSchema = z
   .string()
   .regex(/^\d{19}$/, 'must be 19 digits, the `fence` of the call')
+  .refine(isPlausible, 'must be the `fence` of the call: this one would be of the far future')
   .meta({ description: 'The `fence` of the call, compared as text.', example: '1767225600000000001' });
 
 const ttlSchema = z

@@ -64,11 +64,13 @@ function matchingNotes({ match }: ScoredOffer): string[] {
 export function admissionNote({ mark, share }: Pick<BreakerGate, 'mark' | 'share'>): string {
   switch (mark) {
     case 'bypass':
-      return `passes its breaker as one of ${percent(share)} (bypass)`;
+      return share < 1
+        ? `passes its breaker as one of ${percent(share)} (bypass)`
+        : 'passes its breaker as the marked call that is due (bypass)';
     case 'probe':
       return 'is the probe of an open breaker';
     case 'recovery':
-      return `recovering, ${percent(share)} pass`;
+      return share < 1 ? `recovering, ${percent(share)} pass` : 'recovering, the marked call that is due';
     case null:
       return `its breaker lets ${percent(share)} pass`;
   }

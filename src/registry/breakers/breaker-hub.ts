@@ -15,6 +15,7 @@ import type {
   BreakerKey,
   BreakerLookup,
   BreakerOutcome,
+  BreakerOverride,
   BreakerState,
   BreakerTicket,
   BreakerView,
@@ -93,6 +94,7 @@ export class BreakerHub implements BreakerLookup {
   private readonly tickers: Ticker[];
   private readonly listeners = new Set<() => void>();
   private readonly startedAt: string;
+  private readonly wall: () => Date;
 
   /** @throws RangeError for settings that cannot work */
   constructor(private readonly options: BreakerHubOptions) {
@@ -102,6 +104,7 @@ export class BreakerHub implements BreakerLookup {
     this.keys = new Keyspace(keyPrefix, tenant);
     [this.logger, this.random] = [logger, options.random ?? Math.random];
     this.startedAt = clock.wall().toISOString();
+    this.wall = () => clock.wall();
     this.rules = { settings, stamp: () => ({ phase: randomUUID(), since: clock.wall().toISOString() }) };
     this.keeper = new LeaseKeeper(etcd);
     const shared = { etcd, keys: this.keys, clock, logger };
@@ -140,13 +143,19 @@ export class BreakerHub implements BreakerLookup {
     if (override !== undefined)
       return override.state === 'closed'
         ? CLOSED_GATE
-        : { share: 0, mark: 'probe', detail: describeOverride(override), retryAfterMs: HELD_OPEN_RETRY_MS };
+        : { share: 0, mark: 'probe', detail: describeOverride(override), retryAfterMs: this.heldForMs(override) };
     const cell = this.active(key);
     if (cell === undefined || cell.current.state === 'closed') return CLOSED_GATE;
     const { share, mark, retryAfterMs } = this.admission(cell);
     // Between the decision and the claim there is a way to go: a probe is not offered to everybody meanwhile.
     const offered = mark === 'probe' && cell.sinceOfferedMs < Math.min(OFFER_MS, this.rules.settings.probeIntervalMs);
     return { share: offered ? 0 : share, mark, detail: describeRecord(cell.current), retryAfterMs };
+  }
+
+  private heldForMs({ expires_at }: BreakerOverride): number {
+    if (expires_at === null) return HELD_OPEN_RETRY_MS;
+    const leftMs = Date.parse(expires_at) - this.wall().getTime();
+    return Math.max(1_000, Math.min(HELD_OPEN_RETRY_MS, leftMs));
   }
 
   /** A decision of this process let a marked call pass; the next one by the clock is due an interval later. */
@@ -177,7 +186,8 @@ export class BreakerHub implements BreakerLookup {
   private shareOf(key: BreakerKey): number {
     const cell = this.active(key);
     if (this.overrides.get(key) !== undefined || cell === undefined || cell.claiming) return this.gate(key).share;
-    return admissionOf(cell.current, { phaseMs: cell.elapsedMs, markedMs: 0 }, this.rules.settings).share;
+    const { share, mark } = admissionOf(cell.current, { phaseMs: cell.elapsedMs, markedMs: 0 }, this.rules.settings);
+    return mark === 'probe' ? 0 : share;
   }
 
   /** All that are not closed, or held by an operator. */
@@ -218,9 +228,12 @@ export class BreakerHub implements BreakerLookup {
   report(key: BreakerKey, ticket: BreakerTicket, outcome: BreakerOutcome, durationMs: number): void {
     if (!this.rules.settings.enabled) return;
     const record = this.states.record(key);
-    if (ticket.phase !== record.phase) return;
+    const late = ticket.phase !== record.phase;
+    // What was under way when the bypass began is as much a proof of what is wrong as what tripped it.
+    if (late && !(record.state === 'bypass' && ticket.phase === record.epoch)) return;
     const failed = outcome === 'failure';
     if (outcome !== 'neutral') this.windows.add(key, record.epoch, { failed, durationMs });
+    if (late) return;
     if (record.state !== 'closed') {
       this.states.get(key)?.post((current) => afterOutcome(current, { ...ticket, outcome }, this.rules));
     } else if (failed) this.judge.lastCalls(key);
