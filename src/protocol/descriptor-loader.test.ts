@@ -397,3 +397,22 @@ describe('parseDescriptor', () => {
     });
   });
 });
+
+describe('a fallback that could never stand in', () => {
+  const descriptor = (fallback: string, schema = '') =>
+    `name: a\nversion: 1.0.0\ncapabilities: [{name: x, fallback: ${fallback}${schema}}]\n`;
+
+  it.each(['a', 'a#1.0.0', '{agent: a}'])('is the agent itself (%s)', (fallback) => {
+    expect(refusal(descriptor(fallback))).toMatchObject({
+      code: 'invalid_descriptor',
+      pointers: ['/capabilities/0/fallback'],
+    });
+  });
+
+  it('is an answer that breaks its own output schema', () => {
+    const schema = ', output_schema: {type: object, required: [zip], properties: {zip: {type: string}}}';
+    expect(refusal(descriptor('{answer: none}', schema)).message).toContain('output schema');
+    expect(accepted(descriptor('{zip: "00000"}', schema))).toBeDefined();
+    expect(accepted(descriptor('other_agent', schema))).toBeDefined();
+  });
+});

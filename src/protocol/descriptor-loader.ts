@@ -3,11 +3,12 @@ import { descriptorSchema, type Capability, type Descriptor } from './descriptor
 import { findingsError, validate } from './findings';
 import { faultError } from './json-faults';
 import { isWellFormed } from './json-rules';
-import { compileSchema, type CompiledSchema } from './json-schema';
+import { compileSchema, validatePayload, type CompiledSchema } from './json-schema';
 import { MAX_DESCRIPTOR_BYTES, MAX_DESCRIPTOR_PATTERN_WEIGHT } from './limits';
 import type { BodyFormat } from './media-type';
 import { skeleton } from './nearest';
 import { ReachError, type FieldError } from './reach-error';
+import { fallbackOf } from './routed-target';
 import { tooHeavy, unsafe } from './schema-guard';
 import type { Json } from './shapes';
 import { assertPlainJson, parseJsonStrict } from './strict-json';
@@ -63,6 +64,7 @@ export function checkDescriptor(
   const descriptor = validate(descriptorSchema, value, rules);
   checkNames(descriptor.capabilities);
   const warnings = checkSchemas(descriptor.capabilities);
+  checkFallbacks(descriptor);
   return { descriptor, warnings: [...warnings, ...healthWarnings(descriptor, options)] };
 }
 
@@ -115,6 +117,28 @@ function checkSchemas(capabilities: readonly Capability[]): string[] {
       return compiled.warnings.map((warning) => `${pointer}${warning}`);
     }),
   );
+}
+
+/** A fallback that could never stand in is found here, not when it is needed (R30). */
+function checkFallbacks({ name, capabilities }: Descriptor): void {
+  const findings = capabilities.flatMap((capability, index) => {
+    const fallback = fallbackOf(capability);
+    const pointer = `/capabilities/${index}/fallback`;
+    if (!fallback) return [];
+    if ('agent' in fallback) {
+      const itself = fallback.agent.split('#')[0] === name;
+      const fix = 'name another agent that has the same ability, or give an answer';
+      return itself ? [{ pointer, message: `names this agent itself (${fallback.agent})`, fix }] : [];
+    }
+    const { output_schema: schema } = capability;
+    const wrong = schema === undefined ? [] : validatePayload(schema, fallback.output);
+    return wrong.map((finding) => ({
+      pointer: `${pointer}${finding.pointer}`,
+      message: `does not match the output schema: ${finding.message}`,
+      fix: 'give an answer that callers can use as if the agent had given it',
+    }));
+  });
+  if (findings.length > 0) throw findingsError(findings, { code: 'invalid_descriptor' });
 }
 
 function compileAt(place: string, schema: Extract<Json, object> | boolean): CompiledSchema {
