@@ -38,9 +38,8 @@ export function complete(
 /** An agent that stands in was not named by the caller, whatever the decision says that routed to it. */
 function standInReason({ input, routed }: Run, reason: string, because: ErrorCode): string {
   const { agent_name } = routed.decision.chosen;
-  const another = agent_name !== input.routed.decision.chosen.agent_name || input.routed.stand_in?.output === undefined;
-  const moved = another && routed.decision.strategy === 'direct' && input.envelope.target_agent === undefined;
-  return moved
-    ? `${agent_name} stands in as the fallback; a fallback answers because of ${because}`
-    : `${reason}; a fallback answers because of ${because}`;
+  const named = input.envelope.target_agent?.split('#')[0];
+  const standsIn = routed.decision.strategy === 'direct' && agent_name !== named;
+  const who = standsIn ? `${agent_name} stands in for ${named ?? 'it'}` : reason;
+  return `${who}; a fallback answers because of ${because}`;
 }

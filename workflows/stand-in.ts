@@ -18,8 +18,7 @@ export async function standIn(run: Run, failure: InvokeFailure, call: CallToTheE
   if (!fallback || !mayStandIn(run, failure)) return null;
   if ('output' in fallback) return complete(run, fixedAnswer(fallback.output as JsonObject), because);
   const { envelope } = run.input;
-  // Who names an agent does not want another one.
-  if (envelope.target_agent !== undefined || leftMs(envelope.timeout_ms) <= 1 || !mayBeAsked(run)) return null;
+  if (leftMs(envelope.timeout_ms) <= 1 || !mayBeAsked(run)) return null;
   const failedAt = run.routed;
   const refused = await route(run, run.tried, { ...envelope, target_agent: fallback.agent, version: undefined });
   const answer = refused ?? (await call(run));

@@ -8,6 +8,8 @@ const LOOK_INTERVAL_MS = 1_000;
 /** A look that takes longer tells nothing, ms. */
 const LOOK_TIMEOUT_MS = 2_000;
 const RETRY_AFTER_MS = 1_000;
+/** So many looks in a row must find the workers behind: right after an outage one old task is soon taken. */
+const LOOKS_BEHIND = 3;
 
 export interface BackpressureOptions {
   client: Client;
@@ -27,6 +29,7 @@ export class Backpressure {
   private inFlight = 0;
   private backlogAgeMs = 0;
   private backlog = 0;
+  private looksBehind = 0;
   private seenMs = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | null = null;
 
@@ -51,13 +54,13 @@ export class Backpressure {
    * @throws ReachError `overloaded`: nothing was accepted
    */
   async admit<T>(mode: 'sync' | 'async', run: () => Promise<T>): Promise<T> {
-    const { maxInFlight, maxBacklogAgeMs } = this.options;
+    const { maxInFlight } = this.options;
     if (this.inFlight >= maxInFlight) {
       throw holdBack(`This gateway has ${maxInFlight} requests in hand, as many as it may have`);
     }
     // A look that is too old proves nothing; without Temporal the start itself says so.
     const fresh = performance.now() - this.seenMs < 3 * LOOK_INTERVAL_MS;
-    if (mode === 'sync' && fresh && this.backlogAgeMs > maxBacklogAgeMs) {
+    if (mode === 'sync' && fresh && this.looksBehind >= LOOKS_BEHIND) {
       throw holdBack(`The workers are behind: ${this.backlog} tasks wait, the oldest for ${this.backlogAgeMs} ms`);
     }
     this.inFlight += 1;
@@ -84,6 +87,7 @@ export class Backpressure {
       const stats = answers.map((answer) => answer.stats);
       this.backlog = sum(stats.map((one) => Number(one?.approximateBacklogCount ?? 0)));
       this.backlogAgeMs = Math.max(...stats.map((one) => ageMs(one?.approximateBacklogAge)));
+      this.looksBehind = this.backlogAgeMs > this.options.maxBacklogAgeMs ? this.looksBehind + 1 : 0;
       this.seenMs = performance.now();
     } catch {
       // The next look tries again; until then the last one ages.

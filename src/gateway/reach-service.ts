@@ -112,8 +112,6 @@ export class ReachService {
     const { fallback } = declared;
     const because = refusal.code;
     if ('agent' in fallback) {
-      // Who names an agent does not want another one.
-      if (envelope.target_agent !== undefined) return null;
       const asked = { ...envelope, target_agent: fallback.agent, version: undefined };
       const routed = await this.routeTo(asked).catch(() => null);
       return routed && { ...routed, stand_in: { because } };

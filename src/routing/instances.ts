@@ -14,9 +14,12 @@ const NEWCOMER_FAILURE_RATE = 0.1;
 export function instanceWeight(instance: InstanceState, statsOf: StatsOfInstance, weights: InstanceWeights): number {
   const stats = statsOf(instance);
   const load = Number.isFinite(instance.load) ? instance.load : 1;
-  const p50Ms = Math.max(0, stats?.p50_ms ?? NEWCOMER_P50_MS);
+  const measuredMs = stats?.p50_ms ?? NEWCOMER_P50_MS;
+  const p50Ms = Number.isFinite(measuredMs) ? Math.max(0, measuredMs) : NEWCOMER_P50_MS;
   const failureRate =
-    stats && stats.requests > 0 ? Math.min(1, Math.max(0, stats.failures / stats.requests)) : NEWCOMER_FAILURE_RATE;
+    stats && stats.requests > 0 && Number.isFinite(stats.failures)
+      ? Math.min(1, Math.max(0, stats.failures / stats.requests))
+      : NEWCOMER_FAILURE_RATE;
   const weight =
     Math.min(1, Math.max(0, 1 - load)) * weights.load +
     (1 / (1 + p50Ms / 1000)) * weights.latency +

@@ -167,17 +167,6 @@ describe('fallback (R30)', () => {
     expect(output.attempts.map(({ agent_name }) => agent_name)).toEqual(['echo_agent', 'spare_agent']);
   });
 
-  it('no other agent stands in where the caller has named one; a fixed answer does', async () => {
-    script.route = nobodyElse;
-    script.invoke = failsWith('agent_error');
-    const envelope = { target_agent: 'echo_agent' };
-    const ended = await failureOf(reachInput({ envelope, ...withFallback({ agent: 'spare_agent' }) }));
-    expect(ended.problem.code).toBe('agent_error');
-    expect(invoked.map(({ agent_name }) => agent_name)).not.toContain('spare_agent');
-    const fixed = await run(reachInput({ envelope, ...withFallback({ output: { answer: 'later' } }) }));
-    expect(fixed.degraded_by).toBe('agent_error');
-  });
-
   it('when it fails as well, the first failure has the word', async () => {
     script.route = nobodyElse;
     script.invoke = async (input) =>
