@@ -7,7 +7,7 @@ import { ReachError } from '../src/protocol/reach-error';
 import type { AttemptRecord } from '../src/protocol/shapes';
 import type { InvokeInput, InvokeOutcome, RetryTerms, Stale } from '../workflows/messages';
 import { AttemptStopped, makeAttempt, type AttemptContext, type AttemptResult } from './attempt';
-import type { ActivityDependencies } from './dependencies';
+import { findAgent, type ActivityDependencies } from './dependencies';
 import { asFailure, invokeFailure } from './failure';
 import { readProgress, type Progress } from './progress';
 import { decideRetry, releasePermit, withDecision } from './retrying';
@@ -189,7 +189,7 @@ function turnedAway(
 }
 
 function limitOf(deps: ActivityDependencies, { agent_name, agent_version }: InvokeInput): number {
-  const agent = deps.world().agents.find(({ name, version }) => name === agent_name && version === agent_version);
+  const agent = findAgent(deps.world(), agent_name, agent_version);
   return agent ? deps.limitOf(agent) : 1;
 }
 

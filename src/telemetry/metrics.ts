@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { ERROR_CODES } from '../protocol/error-codes';
+import { readGauge } from './read-gauge';
 
 /** Metrics of calls to agents and of connection reuse. Labels come from closed sets only (M05). */
 export interface AgentMetrics {
@@ -56,15 +57,7 @@ export function observeRegistry(
   registry: Registry,
   read: () => { connected: boolean; lastSyncAgeMs: number; agents: number },
 ): void {
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect(this: Gauge) {
-        this.set(value());
-      },
-    });
+  const gauge = (name: string, help: string, value: () => number) => readGauge(registry, name, help, value);
   gauge(
     'agent_reach_registry_sync_age_seconds',
     'Time since the registry view was last known to be current',

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BreakerState, BreakerView } from '../protocol/reliability';
+import { readGauge } from './read-gauge';
 
 const STATES: readonly BreakerState[] = ['bypass', 'open', 'half_open', 'recovering'];
 
@@ -42,14 +43,7 @@ export function observeReliability(registry: Registry, read: () => ReliabilitySt
     },
   });
   const gauge = (name: string, help: string, value: (state: ReliabilityState) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect(this: Gauge) {
-        this.set(value(read()));
-      },
-    });
+    readGauge(registry, name, help, () => value(read()));
   gauge('agent_reach_ejected_instances', 'Instances left out for failing in a row', (state) => state.ejectedInstances);
   gauge('agent_reach_workers', 'Workers that share the limits on calls at once', (state) => state.workers);
   gauge('agent_reach_degraded_mode', '1 while too few agents are healthy', (state) => (state.degraded ? 1 : 0));
@@ -60,15 +54,7 @@ export function observeBackpressure(
   registry: Registry,
   read: () => { inFlight: number; backlog: number; backlogAgeMs: number },
 ): void {
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect(this: Gauge) {
-        this.set(value());
-      },
-    });
+  const gauge = (name: string, help: string, value: () => number) => readGauge(registry, name, help, value);
   gauge('agent_reach_requests_in_flight', 'Requests to reach somebody in hand', () => read().inFlight);
   gauge('agent_reach_worker_backlog', 'Tasks that no worker has taken', () => read().backlog);
   gauge('agent_reach_worker_backlog_age_seconds', 'Age of the oldest of them', () => read().backlogAgeMs / 1_000);
