@@ -61,6 +61,8 @@ export interface RetryPermits {
 export interface ActivityDependencies {
   router: Pick<Router, 'route' | 'stillGood' | 'pickInstance'>;
   world: () => World;
+  /** Whether etcd does not answer now, so that other processes know nothing of what is decided here. */
+  isCutOff: () => boolean;
   adapters: ReadonlyMap<Adapter['protocol'], Adapter>;
   recordCall: (sample: CallSample) => void;
   /** Counts a call as in flight until the answer is called (R14: a full instance is busy, whatever it reports). */

@@ -23,7 +23,7 @@ export async function route(deps: ActivityDependencies, input: RouteInput): Prom
 /** Whoever is chosen and then turned away by a breaker at the last moment gives way to the next best. */
 async function routeAnew(deps: ActivityDependencies, input: RouteInput): Promise<RouteOutput> {
   const request = routeRequest(input);
-  const routed = await decide(deps, request).catch((caught: unknown) => waiting(input, ReachError.from(caught)));
+  const routed = await decide(deps, request).catch((caught: unknown) => waiting(deps, input, ReachError.from(caught)));
   try {
     return { stands: false, routed, ...(await ticketFor(deps, routed)) };
   } catch (caught) {
@@ -31,14 +31,19 @@ async function routeAnew(deps: ActivityDependencies, input: RouteInput): Promise
     const others = { ...request, exclude: [...(request.exclude ?? []), `${agent_name}#${agent_version}`] };
     const next = await decide(deps, others).catch(() => null);
     const ticket = next && (await ticketFor(deps, next).catch(() => null));
-    if (!next || !ticket) throw asFailure(ReachError.from(caught), false);
+    if (!next || !ticket) return { stands: false, routed: waiting(deps, input, ReachError.from(caught)) };
     return { stands: false, routed: next, ...ticket };
   }
 }
 
-/** What was accepted as a durable hand-over waits for better times, as nobody can take it only for now; else it fails. */
-function waiting({ envelope, proposed }: RouteInput, refusal: ReachError): Routed {
-  if (envelope.mode === 'async' && proposed && isRetryableByCaller(refusal.code)) return { ...proposed, ready: false };
+/**
+ * What was accepted waits for better times, as nobody can take it only for now: a durable hand-over always, and everything
+ * while this worker is cut off from etcd. The gateway could not see then what is refused here, and a breaker that opened
+ * on this worker's word alone is not probed before etcd is back. Else it fails.
+ */
+function waiting(deps: ActivityDependencies, { envelope, proposed }: RouteInput, refusal: ReachError): Routed {
+  const patient = envelope.mode === 'async' || deps.isCutOff();
+  if (patient && proposed && isRetryableByCaller(refusal.code)) return { ...proposed, ready: false };
   throw asFailure(refusal, false);
 }
 

@@ -62,6 +62,7 @@ export function fakeDependencies(): FakePlatform {
       pickInstance: () => INSTANCE,
     },
     world: () => world,
+    isCutOff: () => false,
     adapters: new Map([['http' as const, adapter]]),
     recordCall: () => undefined,
     tokens: { issue: () => Promise.resolve('token') } as unknown as ReachTokens,

@@ -148,6 +148,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     activities: {
       router,
       world: () => view.world(),
+      isCutOff: () => !view.staleness().connected,
       adapters: new Map<Adapter['protocol'], Adapter>([['http', http]]),
       recordCall,
       startCall: (key) => stats.started(key),
