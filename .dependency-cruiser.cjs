@@ -8,10 +8,13 @@ const rooms = {
   registry: ['protocol', 'policy'],
   embeddings: ['protocol', 'policy'],
   adapters: ['protocol', 'policy'],
+  payloads: ['protocol', 'policy'],
+  // The Context Store uses the registry's etcd client, leases and keyspace; nothing else of it.
+  context: ['protocol', 'policy', 'registry/etcd', 'registry/keys.ts', 'registry/clock.ts'],
   telemetry: ['protocol', 'policy'],
   config: ['protocol', 'policy'],
   engines: ['protocol'],
-  gateway: ['protocol', 'policy', 'registry', 'routing', 'embeddings', 'telemetry', 'config'],
+  gateway: ['protocol', 'policy', 'registry', 'routing', 'embeddings', 'payloads', 'telemetry', 'config'],
   sdk: ['protocol', 'policy'],
   cli: ['sdk', 'protocol', 'routing', 'engines', 'config'],
 };
@@ -28,8 +31,8 @@ const roomRules = Object.entries(rooms).map(([room, allowed]) => ({
     path: '^(src|workflows|activities)/',
     pathNot: [
       `^src/${room}/`,
-      ...allowed.map((name) => `^src/${name}/`),
-      ...(room === 'gateway' ? ['^workflows/messages\\.ts$'] : []),
+      ...allowed.map((name) => `^src/${name}(/|$)`),
+      ...(room === 'gateway' ? ['^workflows/(publish-)?messages\\.ts$'] : []),
     ],
   },
 }));

@@ -1,16 +1,18 @@
 import { performance } from 'node:perf_hooks';
 import { randomBytes } from 'node:crypto';
-import type { Adapter, AdapterAnswer, AdapterContext } from '../src/adapters';
+import type { Adapter, AdapterContext } from '../src/adapters';
 import { breakerOutcome } from '../src/policy/breaker';
 import { agentCall } from '../src/protocol/agent-call';
-import { validatePayload } from '../src/protocol/json-schema';
+import { linkOf } from '../src/protocol/lineage';
 import { ReachError } from '../src/protocol/reach-error';
-import { capabilityOf } from '../src/protocol/routed-target';
-import type { AttemptRecord, JsonObject } from '../src/protocol/shapes';
+import type { NestedTerms } from '../src/protocol/reach-token';
+import { MAX_PAYLOAD_BYTES } from '../src/protocol/limits';
+import type { AttemptRecord } from '../src/protocol/shapes';
 import type { AgentVersion } from '../src/protocol/world';
 import type { InvokeInput } from '../workflows/messages';
 import { admit, isTurnedAway, type Admission, type AdmissionRequest } from './admission';
 import { findAgent, type ActivityDependencies, type CallSample } from './dependencies';
+import { keepAnswer, payloadOf, type KeptAnswer } from './large-payloads';
 
 /**
  * How far the clock of a worker may be behind a gateway's for its reach tokens to work to the reach's end, ms. The token of
@@ -39,7 +41,7 @@ export interface AttemptContext {
 
 /** How one attempt went: its record and either the answer or the error; or that it was turned away and nobody was called. */
 export type AttemptResult =
-  | { kind: 'made'; record: AttemptRecord; answer: AdapterAnswer | null; error: ReachError | null }
+  | { kind: 'made'; record: AttemptRecord; answer: KeptAnswer | null; error: ReachError | null }
   | { kind: 'turned_away'; error: ReachError };
 
 /** The attempt was stopped from outside (cancelled, or the worker shuts down) while the agent may have had it. */
@@ -80,17 +82,19 @@ export async function makeAttempt(
   const startedMs = performance.now();
   const durationMs = () => Math.round(performance.now() - startedMs);
   let admission: Admission | null = null;
-  let answer: AdapterAnswer | null = null;
+  let answer: KeptAnswer | null = null;
   let error: ReachError | null = null;
   try {
     const agent = agentOf(deps, input);
     const adapter = adapterOf(deps, agent);
+    const payload = await payloadOf(deps, input);
+    if (payload instanceof ReachError) return { kind: 'turned_away', error: payload };
     admission = await admit(deps, admissionRequest(input, context, agent));
     if (context.budgetMs() < 1) {
       admission.end('neutral', durationMs());
       return { kind: 'turned_away', error: outOfTimeWaiting() };
     }
-    answer = await call(deps, input, { ...context, agent, adapter, admission });
+    answer = await call(deps, input, { ...context, agent, adapter, admission, payload });
   } catch (caught) {
     if (context.signal.aborted) {
       admission?.end('neutral', durationMs());
@@ -149,8 +153,13 @@ function admissionRequest(input: InvokeInput, context: AttemptContext, agent: Ag
 async function call(
   deps: ActivityDependencies,
   input: InvokeInput,
-  context: AttemptContext & { agent: AgentVersion; adapter: Adapter; admission: Admission },
-): Promise<AdapterAnswer> {
+  context: AttemptContext & {
+    agent: AgentVersion;
+    adapter: Adapter;
+    admission: Admission;
+    payload?: AdapterContext['payload'];
+  },
+): Promise<KeptAnswer> {
   const { reachId, runId, runStartMs, n, signal, agent, adapter, admission } = context;
   const { instance, ticket } = admission;
   const budgetMs = Math.max(1, context.budgetMs());
@@ -158,32 +167,46 @@ async function call(
     signal,
     budgetMs,
     maxResponseBytes: deps.maxResponseBytes,
+    unreadAboveBytes: MAX_PAYLOAD_BYTES,
+    ...(context.payload && { payload: context.payload }),
     traceparent: `00-${input.trace_id}-${randomBytes(8).toString('hex')}-01`,
-    reachToken: await deps.tokens.issue({ reachId, runId, attempt: n, lifetimeMs: input.share_ms + CLOCKS_APART_MS }),
+    reachToken: await deps.tokens.issue({
+      reachId,
+      runId,
+      attempt: n,
+      nested: nestedTerms(input, context, budgetMs),
+      lifetimeMs: input.share_ms + CLOCKS_APART_MS,
+    }),
   };
   const parts = { envelope: input.envelope, reachId, ability: input.ability, agentVersion: input.agent_version };
   const message = agentCall({ ...parts, attempt: n, runStartMs, deadlineMs: budgetMs, bypass: ticket.mark !== null });
   const ended = deps.startCall?.({ ...keyOf(input), instanceId: instance.instance_id });
   try {
     const answer = await adapter.invoke(message, { descriptor: agent.descriptor, instance }, surroundings);
-    if (answer.kind === 'answer') assertOutput(agent, input.ability, answer.output);
-    return answer;
+    return await keepAnswer(deps, answer, { agent, ability: input.ability });
   } finally {
     ended?.();
   }
 }
 
-/** @throws ReachError `response_schema_mismatch` with the findings */
-export function assertOutput(agent: AgentVersion, ability: string, output: JsonObject): void {
-  const schema = capabilityOf(agent.descriptor, ability)?.output_schema;
-  const errors = schema === undefined ? [] : validatePayload(schema, output);
-  if (errors.length === 0) return;
-  const first = `${errors[0]?.pointer || '/'} ${errors[0]?.message}`;
-  throw new ReachError(
-    'response_schema_mismatch',
-    `The answer of ${agent.name} does not match the output schema of ${ability}: ${first}`,
-    { received: 'yes', errors },
-  );
+/** What the reaches inherit that the agent makes while it works on this attempt (R10). */
+function nestedTerms(input: InvokeInput, { reachId, runId }: AttemptContext, budgetMs: number): NestedTerms {
+  const { lineage, envelope, agent_name, ability, trace_id } = input;
+  return {
+    inheritance: {
+      root: lineage?.root ?? reachId,
+      tree: input.tree ?? { run: runId, limit: envelope.max_total_retries },
+      parent: reachId,
+      parent_run: runId,
+      chain: [...(lineage?.chain ?? []), linkOf(agent_name, ability)],
+      agent_name,
+      trace_id,
+      context_id: envelope.context_id ?? null,
+      group: envelope.group,
+    },
+    budgetMs: Math.floor(budgetMs),
+    issuedMs: new Date().getTime(),
+  };
 }
 
 type Called = Pick<InvokeInput, 'agent_name' | 'agent_version' | 'ability'>;
@@ -199,6 +222,10 @@ const NEUTRAL = new Set([
   'no_ready_instance',
   'callback_url_forbidden',
   'internal',
+  // Of the platform's store of large payloads.
+  'not_found',
+  'storage_full',
+  'engine_unavailable',
 ]);
 
 /** Counts an attempt in the shared statistics, and for the ejection of its instance. */

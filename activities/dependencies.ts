@@ -1,9 +1,14 @@
 import type { Adapter } from '../src/adapters';
 import type { ErrorCode } from '../src/protocol/error-codes';
+import type { Envelope } from '../src/protocol/envelope';
+import type { Lineage, TreeBudget } from '../src/protocol/lineage';
 import type { AdmissionMark, BreakerKey, BreakerOutcome, BreakerTicket } from '../src/protocol/reliability';
 import type { AgentVersion, World } from '../src/protocol/world';
+import type { Payloads } from '../src/payloads';
 import type { Router } from '../src/routing';
 import type { ReachTokens } from '../src/protocol/reach-token';
+import type { Routed } from '../workflows/messages';
+import type { DeliverOutput } from '../workflows/publish-messages';
 import type { FastLane } from './fast-lane';
 
 /** Whom a call goes to. */
@@ -57,6 +62,26 @@ export interface RetryPermits {
   release(request: { agentName: string; slot: number; holder: string }): Promise<void>;
 }
 
+/** Trees of nested reaches (R10, R27). */
+export interface ReachTrees {
+  /** Counts a retry against its tree; false when the tree has made as many as it may. */
+  takeRetry(retry: { tree: TreeBudget; id: string[]; ttlMs: number }): Promise<boolean>;
+  /** The last sign of an agent that accepted; null while it gave none. @throws ReachError `engine_unavailable` */
+  lastSign(attempt: { reachId: string; runId: string; attempt: number }): Promise<string | null>;
+  /** @throws ReachError `engine_unavailable` */
+  children(parent: string): Promise<{ reachId: string; notedMs: number }[]>;
+}
+
+/** A reach that is to be started for nobody who waits. */
+export interface PlannedReach {
+  id: string;
+  envelope: Envelope;
+  routed: Routed;
+  /** Digest of the envelope. */
+  digest: string;
+  lineage?: Lineage;
+}
+
 /** What the activities work with; the composition root brings it. */
 export interface ActivityDependencies {
   router: Pick<Router, 'route' | 'stillGood' | 'pickInstance'>;
@@ -70,6 +95,13 @@ export interface ActivityDependencies {
   breakers: Breakers;
   bulkheads: Bulkheads;
   retryPermits: RetryPermits;
+  tree: ReachTrees;
+  /** Asks a reach to end. `unknown`: there is none; `failed`: nobody could be asked. Never throws. */
+  cancelReach: (reachId: string) => Promise<'cancelling' | 'over' | 'unknown' | 'failed'>;
+  /** Starts a reach; false when it was started before. @throws ReachError `engine_unavailable` when Temporal does not take it */
+  startReach: (plan: PlannedReach, traceId: string) => Promise<boolean>;
+  /** Says what came of a batch of an event's deliveries. */
+  reportDeliveries: (batch: DeliverOutput) => void;
   /** Counts a call for the ejection of an instance that fails in a row. */
   reportInstance: (call: { agentName: string; agentVersion: string; instanceId: string; failed: boolean }) => void;
   /** How many calls an agent may have at once on the whole platform (R29). */
@@ -78,6 +110,8 @@ export interface ActivityDependencies {
   /** How long a caller that waits may stand in a bulkhead's queue, ms. */
   queueWaitMs: number;
   tokens: ReachTokens;
+  /** Large payloads and answers (R8). */
+  payloads: Pick<Payloads, 'load' | 'source' | 'keepOutput' | 'keepAnswer' | 'claimUploaded'>;
   /** `adapter.protocol_timeout_ms` */
   protocolTimeoutMs: number;
   maxResponseBytes: number;

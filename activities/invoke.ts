@@ -9,6 +9,7 @@ import type { InvokeInput, InvokeOutcome, RetryTerms, Stale } from '../workflows
 import { AttemptStopped, makeAttempt, type AttemptContext, type AttemptResult } from './attempt';
 import { findAgent, type ActivityDependencies } from './dependencies';
 import { asFailure, invokeFailure } from './failure';
+import { isAway } from './large-payloads';
 import { readProgress, type Progress } from './progress';
 import { decideRetry, releasePermit, withDecision } from './retrying';
 import { routeRequest } from './route';
@@ -104,9 +105,9 @@ function attemptOf(
 /** Whether the decision was made elsewhere, a moment ago, and no longer stands on this worker's view of the registry. */
 function isStale(deps: ActivityDependencies, input: InvokeInput): boolean {
   if (!input.confirm) return false;
-  const { agent_name, agent_version, ability, admission, envelope } = input;
+  const { agent_name, agent_version, ability, admission, envelope, lineage } = input;
   const chosen = { agent_name, agent_version, ability, ...(admission && { admission }) };
-  return !deps.router.stillGood({ chosen }, routeRequest({ envelope, exclude: [] }));
+  return !deps.router.stillGood({ chosen }, routeRequest({ envelope, exclude: [], chain: lineage?.chain }));
 }
 
 /**
@@ -175,7 +176,7 @@ function turnedAway(
 ): Stale {
   const { attempts } = progress;
   if (error.code === 'circuit_open' && input.confirm && attempts.length === 0) return { kind: 'stale' };
-  const patient = error.code === 'overloaded' && (input.envelope.mode === 'async' || hasNoShare(error));
+  const patient = isAway(error) || (error.code === 'overloaded' && (input.envelope.mode === 'async' || hasNoShare(error)));
   // The bulkhead that refused, the agent's or the instance's, has said when to come back, spread already.
   const delayMs = error.options.retryAfterMs ?? deps.bulkheads.retryDelayMs(input.agent_name, limitOf(deps, input));
   if (patient && delayMs + 2 < leftMs) {
@@ -227,12 +228,14 @@ function retryTerms(
     retry,
     attempt_ms: attemptBudgetMs(leftMs, input.timeout_ms),
     permit,
+    failed_attempt: input.attempts_before + made,
+    ...(input.tree && { tree: input.tree }),
   };
 }
 
 function answerOf(result: Extract<AttemptResult, { kind: 'made' }>, attempts: AttemptRecord[]): InvokeOutcome {
   const { instance } = result.record;
   return result.answer?.kind === 'answer'
-    ? { kind: 'answer', output: result.answer.output, instance, attempts }
+    ? { ...result.answer, instance, attempts }
     : { kind: 'accepted', instance, attempts };
 }

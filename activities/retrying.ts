@@ -1,4 +1,5 @@
 import { nextAttempt } from '../src/policy/retry';
+import type { TreeBudget } from '../src/protocol/lineage';
 import { ReachError } from '../src/protocol/reach-error';
 import type { BreakerTicket } from '../src/protocol/reliability';
 import type { InvokeFailure, RetryTerms } from '../workflows/messages';
@@ -36,10 +37,14 @@ export async function decideRetry(deps: ActivityDependencies, call: FailedCall):
     releasePermit(deps, agentName, terms);
     return { retry: false, error: verdict.because === 'no_time' ? outOfTime(error) : error };
   }
+  if (!(await treeAllows(deps, call))) {
+    releasePermit(deps, agentName, terms);
+    return { retry: false, error: suppressed(error, 'tree', treeExhausted(terms.tree)) };
+  }
   const ttlMs = verdict.delayMs + terms.attempt_ms + PERMIT_SLACK_MS;
   const permit = await takePermit(deps, agentName, { terms, ttlMs });
   return permit === null
-    ? { retry: false, error: suppressed(agentName, error) }
+    ? { retry: false, error: suppressed(error, 'agent', `${agentName} has as many retries under way as it may have`) }
     : { retry: true, delayMs: verdict.delayMs, permit };
 }
 
@@ -74,16 +79,28 @@ function outOfTime(last: ReachError): ReachError {
   );
 }
 
-function suppressed(agentName: string, last: ReachError): ReachError {
+/** All reaches of a tree share `max_total_retries` of the first (R27). */
+async function treeAllows(deps: ActivityDependencies, { terms }: FailedCall): Promise<boolean> {
+  const { tree, reach_id, failed_attempt, left_ms: ttlMs } = terms;
+  if (!tree) return true;
+  return deps.tree.takeRetry({ tree, id: [reach_id, `after-${failed_attempt}`], ttlMs });
+}
+
+/** Why a tree gets no further retry, for people. */
+export function treeExhausted(tree: TreeBudget | undefined): string {
+  return `The reaches of this tree have made the ${tree?.limit ?? 0} retries that max_total_retries of the first allows them together`;
+}
+
+function suppressed(last: ReachError, by: 'agent' | 'tree', why: string): ReachError {
   return new ReachError(
     'retry_budget_exhausted',
-    `${agentName} has as many retries under way as it may have, so this one was not made; the last attempt failed with ${last.code}: ${last.message}`,
+    `${why}, so this one was not made; the last attempt failed with ${last.code}: ${last.message}`,
     {
       received: last.options.received,
       retryAfterMs: 1_000,
       extra: {
         last_error: { code: last.code, message: last.message },
-        details: { retry_suppressed: 'agent' },
+        details: { retry_suppressed: by },
       },
     },
   );

@@ -20,7 +20,7 @@ export async function routeAndInvoke(deps: ActivityDependencies, input: FastPath
 }
 
 function attemptInput(
-  { tenant, envelope, share_ms, trace_id, run_start_ms }: FastPathInput,
+  { tenant, envelope, share_ms, trace_id, run_start_ms, lineage, tree }: FastPathInput,
   { decision, target }: Routed,
 ): InvokeInput {
   const { agent_name, agent_version, ability } = decision.chosen;
@@ -39,6 +39,8 @@ function attemptInput(
     confirm: false,
     trace_id,
     run_start_ms,
+    ...(lineage && { lineage }),
+    ...(tree && { tree }),
     ...(decision.chosen.admission && { admission: decision.chosen.admission }),
   };
 }

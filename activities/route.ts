@@ -6,18 +6,30 @@ import type { RouteRequest } from '../src/routing';
 import type { RouteInput, RouteOutput, Routed } from '../workflows/messages';
 import { findAgent, type ActivityDependencies } from './dependencies';
 import { asFailure } from './failure';
+import { withPayload } from './large-payloads';
+import { treeExhausted } from './retrying';
 
 /**
  * The `route` activity: lets the gateway's decision stand while its agent is still ready, else decides anew
  * on this worker's own view of the registry.
  */
 export async function route(deps: ActivityDependencies, input: RouteInput): Promise<RouteOutput> {
+  await countMove(deps, input);
   const request = routeRequest(input);
   if (input.proposed?.ready && deps.router.stillGood(input.proposed.decision, request)) {
     const ticket = await ticketFor(deps, input.proposed).catch(() => null);
     if (ticket !== null) return { stands: true, ...ticket };
   }
   return routeAnew(deps, input);
+}
+
+/** Moving on to another agent is a retry of the tree (R27), decided here like every other. */
+async function countMove(deps: ActivityDependencies, { moving, exclude, envelope }: RouteInput): Promise<void> {
+  if (!moving) return;
+  const { tree, reach_id } = moving;
+  const id = [reach_id, 'moved', String(exclude.length)];
+  if (await deps.tree.takeRetry({ tree, id, ttlMs: envelope.timeout_ms })) return;
+  throw asFailure(new ReachError('retry_budget_exhausted', treeExhausted(tree)), false);
 }
 
 /** Whoever is chosen and then turned away by a breaker at the last moment gives way to the next best. */
@@ -88,7 +100,9 @@ function comeBackMs(deps: ActivityDependencies, { envelope }: RouteInput, error:
   return deps.bulkheads.turnAway({ key, limit: agent ? deps.limitOf(agent) : 1, caller });
 }
 
-async function decide(deps: ActivityDependencies, request: RouteRequest): Promise<Routed> {
+/** Decides on this worker's own view. @throws ReachError when nobody fits */
+export async function decide(deps: ActivityDependencies, asked: RouteRequest): Promise<Routed> {
+  const request = await withPayload(deps, asked);
   const decision = await deps.router.route(request);
   const { agent_name, agent_version, ability } = decision.chosen;
   const agent = findAgent(deps.world(), agent_name, agent_version);
@@ -101,16 +115,22 @@ async function decide(deps: ActivityDependencies, request: RouteRequest): Promis
 }
 
 /** The part of a reach that routing reads. */
-export function routeRequest({ envelope, exclude }: Pick<RouteInput, 'envelope' | 'exclude'>): RouteRequest {
+export function routeRequest({
+  envelope,
+  exclude,
+  chain,
+}: Pick<RouteInput, 'envelope' | 'exclude' | 'chain'>): RouteRequest {
   return {
     ability: envelope.ability,
     target_agent: envelope.target_agent,
-    payload: envelope.payload as RouteRequest['payload'],
+    payload: envelope.payload,
+    payload_ref: envelope.payload_ref,
     type: envelope.type,
     version: envelope.version,
     group: envelope.group,
     mode: envelope.mode,
     metadata: envelope.metadata,
     exclude,
+    chain,
   };
 }

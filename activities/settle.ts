@@ -3,9 +3,10 @@ import { ReachError } from '../src/protocol/reach-error';
 import type { AttemptRecord } from '../src/protocol/shapes';
 import { assertPlainJson } from '../src/protocol/strict-json';
 import type { InvokeOutcome, RetryTerms, SettleInput } from '../workflows/messages';
-import { assertOutput, count } from './attempt';
+import { count } from './attempt';
 import { findAgent, type ActivityDependencies } from './dependencies';
 import { invokeFailure } from './failure';
+import { keepPulled } from './large-payloads';
 import { decideRetry, releasePermit, withDecision, type RetryDecision } from './retrying';
 
 /**
@@ -19,7 +20,7 @@ const LOST_SPREAD_MS = 2_000;
  * checked here as an adapter would have checked it, and counted; a failure learns what comes next.
  */
 export async function settle(deps: ActivityDependencies, input: SettleInput): Promise<InvokeOutcome> {
-  const outcome = check(deps, input);
+  const outcome = await check(deps, input);
   for (const attempt of outcome.attempts) {
     count(deps, input, attempt);
     tellBreaker(deps, input, attempt);
@@ -70,14 +71,13 @@ function tellBreaker(deps: ActivityDependencies, input: SettleInput, attempt: At
   );
 }
 
-function check(deps: ActivityDependencies, input: SettleInput): InvokeOutcome {
+async function check(deps: ActivityDependencies, input: SettleInput): Promise<InvokeOutcome> {
   const { outcome } = input;
   if (outcome.kind !== 'answer') return outcome;
   const agent = findAgent(deps.world(), input.agent_name, input.agent_version);
   try {
-    assertAnswer(deps, outcome.output);
-    if (agent) assertOutput(agent, input.ability, outcome.output);
-    return outcome;
+    assertAnswer(outcome.output);
+    return await keepPulled(deps, outcome, { agent, ability: input.ability });
   } catch (caught) {
     const error = ReachError.from(caught);
     const attempts = outcome.attempts.map((attempt) => ({ ...attempt, code: error.code, message: error.message }));
@@ -85,7 +85,7 @@ function check(deps: ActivityDependencies, input: SettleInput): InvokeOutcome {
   }
 }
 
-function assertAnswer(deps: ActivityDependencies, output: unknown): void {
+function assertAnswer(output: unknown): void {
   if (output === null || typeof output !== 'object' || Array.isArray(output)) {
     throw new ReachError('agent_protocol_error', 'The agent answered with something that is not an object');
   }
@@ -93,8 +93,5 @@ function assertAnswer(deps: ActivityDependencies, output: unknown): void {
     assertPlainJson(output);
   } catch (caught) {
     throw new ReachError('response_schema_mismatch', `The answer cannot be used: ${ReachError.from(caught).message}`);
-  }
-  if (Buffer.byteLength(JSON.stringify(output)) > deps.maxResponseBytes) {
-    throw new ReachError('agent_response_too_large', `The agent's answer is over ${deps.maxResponseBytes} bytes`);
   }
 }

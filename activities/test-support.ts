@@ -1,4 +1,7 @@
 /** A platform of plain objects for tests of activities: one agent that is scripted, and limits that are counted. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Adapter, AdapterAnswer } from '../src/adapters';
 import type { ReachError } from '../src/protocol/reach-error';
 import type { ReachTokens } from '../src/protocol/reach-token';
@@ -8,6 +11,8 @@ import type { BreakerOutcome } from '../src/protocol/reliability';
 import { descriptorSchema } from '../src/protocol/descriptor';
 import type { ActivityDependencies } from './dependencies';
 import { FastLane } from './fast-lane';
+import { createPayloads } from '../src/payloads';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../src/protocol/payload-ref';
 
 export interface FakePlatform {
   deps: ActivityDependencies;
@@ -92,6 +97,23 @@ export function fakeDependencies(): FakePlatform {
       turnAway: () => 250,
     },
     retryPermits: fakePermits(permits),
+    startReach: () => Promise.resolve(true),
+    reportDeliveries: () => undefined,
+    payloads: createPayloads(
+      {
+        max_bytes: DEFAULT_MAX_PAYLOAD_BYTES,
+        retention: 60_000,
+        upload_ttl: 60_000,
+        store: { type: 'files', directory: mkdtempSync(join(tmpdir(), 'agent-reach-payloads-')) },
+      },
+      'test',
+    ).payloads,
+    tree: {
+      takeRetry: () => Promise.resolve(true),
+      children: () => Promise.resolve([]),
+      lastSign: () => Promise.resolve(null),
+    },
+    cancelReach: () => Promise.resolve('unknown'),
   };
   return { deps, agent: { calls, script: (next) => (step = next) }, permits, bulkheads, breakers };
 }

@@ -93,10 +93,22 @@ export class Callers {
     return workflowId;
   }
 
-  private async callReach(ability: AbilityName): Promise<string> {
+  /** A reach made for the call that `token` came with; for nobody's when it is null. */
+  callForAnother(token: string | null): Promise<string> {
+    return this.callReach(ABILITIES.idempotent, token === null ? {} : { 'x-reach-token': token });
+  }
+
+  /** Hands a message over, and waits for nothing. */
+  async send(ability: string, more: object): Promise<void> {
+    const body = { ability, mode: 'async', payload: {}, ...more };
+    const answer = await this.http('POST', '/v1/reaches', { headers: { prefer: 'respond-async' }, body });
+    expect(answer.status === 202, ability, answer);
+  }
+
+  private async callReach(ability: AbilityName, more: Record<string, string> = {}): Promise<string> {
     const payload = this.nextPayload();
     // As patient as the plain caller: by default a gateway answers with a receipt after two seconds.
-    const headers = { prefer: 'wait=10' };
+    const headers = { prefer: 'wait=10', ...more };
     const answer = await this.http('POST', '/v1/reaches', { headers, body: { ability, payload } });
     this.checkReach(answer, payload);
     return String(answer.body.reach_id);

@@ -45,6 +45,7 @@ describe('judge', () => {
   const figures = {
     reach_vs_plain: { p50_ratio: 0.6, p95_ratio: 9, p99_ratio: 0.91, paced_p50_ratio: 0.1, throughput_ratio: 1.39 },
     regular_vs_plain: { p50_ratio: 1, p95_ratio: 9, p99_ratio: 9, paced_p50_ratio: 9, throughput_ratio: 0.9 },
+    nested_vs_reach: { p50_ratio: 1.2 },
     routing: { p50_ms: 0.5, p99_ms: 1 },
     memory: { idle_mb: null, after_load_mb: null },
   } as unknown as Figures;
@@ -58,6 +59,7 @@ describe('judge', () => {
       'reach_vs_plain.throughput_ratio': false,
       'regular_vs_plain.p50_ratio': true,
       'regular_vs_plain.throughput_ratio': true,
+      'nested_vs_reach.p50_ratio': false,
       'routing.p99_ms': true,
       'memory.idle_mb': null,
     });

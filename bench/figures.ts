@@ -3,6 +3,7 @@ import type { ContenderName } from './contenders';
 import type { HistoryFigure } from './history';
 import type { Block } from './load';
 import type { Machine } from './machine';
+import type { NestedCost } from './nested-cost';
 import type { Plan } from './plan';
 import { latencyOf, rounded, type Latency } from './statistics';
 
@@ -45,6 +46,7 @@ export interface Figures extends Record<ContenderName, ContenderFigures> {
   embeddings: string;
   reach_vs_plain: Ratios;
   regular_vs_plain: Ratios;
+  nested_vs_reach: NestedCost;
   routing: RoutingSpeed;
   /** Gateway with its worker, resident, MB: left alone after its start; right after all the load. */
   memory: { idle_mb: number | null; after_load_mb: number | null };

@@ -8,6 +8,7 @@ import { BlockLog, ratiosOf, type CpuUse, type Figures } from './figures';
 import { countEvents } from './history';
 import { sendAll, sendPaced, type Block, type BlockContext } from './load';
 import { thisMachine } from './machine';
+import { nestedCost } from './nested-cost';
 import type { Plan } from './plan';
 import { cpuMs, residentMb } from './process-usage';
 import type { Progress } from './progress';
@@ -27,7 +28,8 @@ export interface RunContext {
 /** How many steps the progress of a run has. */
 export function stepsOf(plan: Plan): number {
   const perRound = plan.latencyRequests + plan.throughputRequests + plan.pacedRequests;
-  return REQUEST_TEXTS.length + CONTENDERS.length * (plan.warmUpRequests * 2 + plan.rounds * perRound);
+  const nested = plan.rounds * plan.latencyRequests;
+  return REQUEST_TEXTS.length + CONTENDERS.length * (plan.warmUpRequests * 2 + plan.rounds * perRound) + nested;
 }
 
 /**
@@ -45,6 +47,9 @@ export async function run(context: RunContext): Promise<Figures> {
   await warmUp(context, contenders);
   const logs = await measure(context, contenders);
   const afterLoadMb = residentMb(stage.pids.gateway);
+  progress.phase('a reach made for another');
+  const pairs = plan.latencyRequests * plan.rounds;
+  const nested_vs_reach = await nestedCost(stage.callers, { pairs, signal: context.signal, onAnswer: () => progress.step() });
   const history = await histories(stage, contenders);
   const { plain, reach, regular } = {
     plain: logs.plain.figures(),
@@ -59,6 +64,7 @@ export async function run(context: RunContext): Promise<Figures> {
     embeddings: stage.embeddings,
     reach_vs_plain: ratiosOf(reach, plain),
     regular_vs_plain: ratiosOf(regular, plain),
+    nested_vs_reach,
     routing: idle.routing,
     memory: { idle_mb: megabytes(idle.residentMb), after_load_mb: megabytes(afterLoadMb) },
     history,

@@ -25,6 +25,7 @@ export const TARGETS: readonly Target[] = [
   atLeast('reach_vs_plain.throughput_ratio', 1.4),
   atMost('regular_vs_plain.p50_ratio', 1.05),
   atLeast('regular_vs_plain.throughput_ratio', 0.9),
+  atMost('nested_vs_reach.p50_ratio', 1.1),
   atMost('routing.p99_ms', 2),
   atMost('memory.idle_mb', 250),
 ];

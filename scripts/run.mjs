@@ -1,10 +1,11 @@
-// npm run demo | start | test | bench | chaos: prepares what is missing, then runs the thing.
+// npm run demo | demo:ticket | start | test | bench | chaos: prepares what is missing, then runs the thing.
 import { bootstrap, ROOT, RUN_ENGINES, TEST_ENGINES, TEST_PROGRAMS } from './bootstrap.mjs';
 import { runChild } from './lib/run-child.mjs';
 import { paint } from './lib/terminal.mjs';
 
 const COMMANDS = {
   demo: { program: ['dist/examples/ticket-desk/demo.js'], engines: RUN_ENGINES },
+  'demo:ticket': { program: ['dist/examples/one-ticket/main.js'], engines: RUN_ENGINES },
   start: { program: ['dist/src/cli/main.js', 'dev', '--with-examples'], engines: RUN_ENGINES },
   test: { program: ['node_modules/jest/bin/jest.js'], engines: TEST_ENGINES, programs: TEST_PROGRAMS },
   bench: { program: ['dist/bench/main.js'], engines: RUN_ENGINES },

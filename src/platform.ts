@@ -14,17 +14,24 @@ import {
   type LogEntry,
   type WorkerOptions,
 } from '@temporalio/worker';
+import { Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
 import type { ActivityDependencies, CallSample } from '../activities/dependencies';
 import { FastLane } from '../activities/fast-lane';
 import { createDispatcher, HttpAdapter, type Adapter } from './adapters';
+import { configuredSecrets, createCallbacks, createCallbackWorker, type CallbackParts } from './callbacks';
 import type { Config } from './config';
+import { bounded } from './gateway/temporal-errors';
 import { createEmbedder, LexicalMatcher } from './embeddings';
+import { createPublisher, createReachStarter, createSubscriptions, endPublisher } from './events';
+import type { EventPublisher } from './gateway/event-publisher';
+import type { SubscriptionService } from './gateway/subscription-service';
 import { parseEgressAllow, type EgressPolicy } from './policy/egress';
 import { isTokenEnvAllowed } from './policy/token-env';
-import { DEFAULT_TENANT, MAX_PAYLOAD_BYTES } from './protocol/limits';
+import { createPayloads, type PayloadPlatform } from './payloads';
+import { DEFAULT_TENANT } from './protocol/limits';
 import { ReachError } from './protocol/reach-error';
 import { ReachTokens } from './protocol/reach-token';
 import type { World } from './protocol/world';
@@ -32,6 +39,7 @@ import {
   createEtcd,
   HealthProber,
   PlatformDeduplication,
+  ReachTree,
   Registry,
   RegistryView,
   sharedSecret,
@@ -41,6 +49,8 @@ import {
 import { ConcurrencyLimits } from './limits';
 import { createReliability } from './reliability';
 import { Router, SemanticMatcher, type Matcher } from './routing';
+import { together, type RunningWorker } from './workers';
+import { createEventLog } from './telemetry/event-metrics';
 import { createAgentMetrics, observeRegistry } from './telemetry/metrics';
 import { createReliabilityMetrics, observeReliability } from './telemetry/reliability-metrics';
 
@@ -67,6 +77,13 @@ export interface Platform {
   breakers: BreakerHub;
   /** Of what etcd keeps for agents: what they have done already (R7). */
   deduplication: PlatformDeduplication;
+  tree: ReachTree;
+  callbacks: CallbackParts;
+  /** Topics: who subscribes, and how events are accepted (R3). */
+  subscriptions: SubscriptionService;
+  publisher: EventPublisher;
+  /** Large payloads, and the store they are in (R8). */
+  payloads: PayloadPlatform;
   /** Announces this process as one that makes calls: from now on it has a share of the limits. */
   joinWorkers(): Promise<void>;
   close(): Promise<void>;
@@ -76,6 +93,7 @@ export interface Platform {
 export async function createPlatform(config: Config, logger: Logger, metrics: MetricsRegistry): Promise<Platform> {
   installRuntime(logger);
   const egress = parseEgressAllow(config.security.egress_allow);
+  configuredSecrets(config.callbacks, process.env);
   const etcd = createEtcd({ hosts: config.registry.etcd });
   const base = { etcd, keyPrefix: config.registry.key_prefix, tenant: DEFAULT_TENANT, logger };
   const registry = new Registry(base, {
@@ -88,6 +106,8 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     metrics: createReliabilityMetrics(metrics),
   });
   const { breakers, ejections, retryPermits, bulkheads, census } = reliability;
+  const tree = new ReachTree(base);
+  const payloads = createPayloads(config.payloads, DEFAULT_TENANT);
   const view: RegistryView = new RegistryView({
     ...base,
     refreshIntervalMs: config.registry.refresh_interval,
@@ -96,6 +116,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     breakers,
     healthThreshold: config.registry.health_threshold,
   });
+  const subscribing = createSubscriptions(config, base);
   const limits = new ConcurrencyLimits(() => view.world(), config.bulkhead);
   const agentMetrics = createAgentMetrics(metrics);
   const dispatcher = createDispatcher({
@@ -107,6 +128,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   await stats.start();
   await reliability.start();
   await view.start();
+  await subscribing.view.start();
   prober.start();
   observeRegistry(metrics, () => ({ ...view.staleness(), agents: view.world().agents.length }));
 
@@ -129,6 +151,11 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     readToken: readTokenOf(config),
     onRequest: agentMetrics.requestSent,
   });
+  const eventLog = createEventLog(logger, metrics);
+  const publisher = createPublisher(connection, config, { view: subscribing.view, log: eventLog });
+  const publishEnd = endPublisher(publisher);
+  const surroundings = { base, connection, egress, metrics, logger, env: process.env, publishEnd };
+  const callbacks = await createCallbacks(config, surroundings);
   const recordCall = (sample: CallSample) => {
     stats.record(sample);
     agentMetrics.callFinished(sample.code ?? 'ok', sample.durationMs);
@@ -155,17 +182,27 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       breakers,
       bulkheads,
       retryPermits,
+      tree,
+      cancelReach: reachCanceller(connection, config),
+      startReach: createReachStarter(connection, config),
+      reportDeliveries: eventLog.delivered,
       reportInstance: (report) => ejections.report(report),
       limitOf: (agent) => limits.of(agent),
       queueWaitMs: config.bulkhead.queue_wait,
       fastLane: new FastLane(FAST_LANE_PER_AGENT),
       tokens,
       protocolTimeoutMs: config.adapter.protocol_timeout_ms,
-      maxResponseBytes: MAX_PAYLOAD_BYTES,
+      payloads: payloads.payloads,
+      maxResponseBytes: config.payloads.max_bytes,
       random: Math.random,
     },
     breakers,
     deduplication: new PlatformDeduplication(base),
+    tree,
+    payloads,
+    callbacks,
+    subscriptions: subscribing.subscriptions,
+    publisher,
     joinWorkers: () => census.start(),
     async close() {
       warming.stop();
@@ -173,8 +210,11 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       await reliability.stop();
       await stats.stop();
       await view.stop();
+      await subscribing.view.stop();
       registry.close();
       await http.close();
+      await callbacks.close();
+      await payloads.close();
       await connection.close();
       await embedder?.close();
       etcd.close();
@@ -183,15 +223,15 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
 }
 
 /** Creates the worker that runs reaches and their activities. */
-export async function createWorker(platform: Platform): Promise<Worker> {
+export async function createWorker(platform: Platform): Promise<RunningWorker> {
   const { config, connection } = platform;
   await platform.joinWorkers();
-  return Worker.create({
+  const reaches = await Worker.create({
     connection,
     namespace: config.temporal.namespace,
     taskQueue: config.temporal.task_queue,
     ...workflowSource(),
-    activities: createActivities(platform.activities),
+    activities: { ...createActivities(platform.activities), notify: platform.callbacks.dependencies.start },
     // An agent that hangs may hold as many slots as its bulkhead lets it; the others' calls need some too.
     maxConcurrentActivityTaskExecutions: config.bulkhead.max_concurrent_calls,
     maxConcurrentLocalActivityExecutions: config.bulkhead.max_concurrent_calls,
@@ -203,6 +243,7 @@ export async function createWorker(platform: Platform): Promise<Worker> {
     // Cancellation comes back with a heartbeat: the default throttle would let it wait 2.4 s.
     maxHeartbeatThrottleInterval: '1s',
   });
+  return together(reaches, await createCallbackWorker(platform.callbacks, { connection, config }));
 }
 
 /** The prebuilt bundle where there is one (compiled, or made once for all tests), else the sources, bundled at start. */
@@ -213,13 +254,18 @@ function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath
     : { workflowsPath: require.resolve('../workflows') };
 }
 
+/** What the SDK warns of at the start of a worker that has activities only, as that of the callbacks. */
+const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
+
 let runtimeInstalled = false;
 
 /** The SDK's log lines go through our logger, at the level they have; the runtime is one per process, so the first caller's. */
 function installRuntime(logger: Logger): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
-  const write = ({ level, message, meta }: LogEntry) => logger[PINO_LEVEL[level]]({ temporal: meta }, message);
+  const write = ({ level, message, meta }: LogEntry) => {
+    if (message !== NO_WORKFLOWS) logger[PINO_LEVEL[level]]({ temporal: meta }, message);
+  };
   const level = logger.isLevelEnabled('debug') ? 'DEBUG' : 'WARN';
   const filter = makeTelemetryFilterString({ core: level, other: 'ERROR' });
   Runtime.install({
@@ -242,6 +288,22 @@ async function connectTemporal({ temporal }: Config): Promise<NativeConnection> 
       { cause },
     );
   }
+}
+
+/** What activities cancel nested reaches with. */
+function reachCanceller(connection: NativeConnection, { temporal }: Config): ActivityDependencies['cancelReach'] {
+  const client = new Client({ connection, namespace: temporal.namespace });
+  return async (reachId) => {
+    try {
+      await bounded(client, () => client.workflow.getHandle(reachId).cancel());
+      return 'cancelling';
+    } catch (caught) {
+      if (!(caught instanceof WorkflowNotFoundError)) return 'failed';
+      // The server says the same of one that is over.
+      const known = await bounded(client, () => client.workflow.getHandle(reachId).describe()).catch(() => null);
+      return known ? 'over' : 'unknown';
+    }
+  };
 }
 
 function countEjected({ agents }: World): number {

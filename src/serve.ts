@@ -5,24 +5,29 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from '@temporalio/client';
-import type { Worker } from '@temporalio/worker';
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { Config } from './config';
+import { ContextStore } from './context';
 import { AgentCatalogue } from './gateway/agent-catalogue';
 import { AgentRegistrar } from './gateway/agent-registrar';
 import { createApp } from './gateway/app';
 import { Backpressure } from './gateway/backpressure';
 import { BreakerService } from './gateway/breaker-service';
+import { Callbacks } from './gateway/callbacks';
+import { Deliveries } from './gateway/callbacks/deliveries';
 import { DeadLetters } from './gateway/dead-letters';
+import { RunReader } from './gateway/dead-letters/runs';
 import { EventFeed } from './gateway/event-feed';
+import { Nesting } from './gateway/nesting';
 import { LateResults } from './gateway/late-results';
 import { ReachLister } from './gateway/reach-list';
 import { ReachReader } from './gateway/reach-reader';
 import { ReachService } from './gateway/reach-service';
 import { Readiness } from './gateway/readiness';
 import { TraceReader } from './gateway/trace-reader';
+import { keepPayloads } from './payload-upkeep';
 import { createPlatform, createWorker, type Platform } from './platform';
 import { DEFAULT_TENANT } from './protocol/limits';
 import { buildOpenApi } from './protocol/openapi';
@@ -32,6 +37,7 @@ import { createDeadLetterMetrics } from './telemetry/dead-letter-metrics';
 import { HttpMetrics } from './telemetry/http-metrics';
 import { createMetricsRegistry } from './telemetry/metrics';
 import { observeBackpressure } from './telemetry/reliability-metrics';
+import type { RunningWorker } from './workers';
 import { createRoutingLog, type RoutingLog } from './telemetry/routing-log';
 
 /** What a gateway is started with besides its Config. */
@@ -63,11 +69,16 @@ export async function serve(
     const working = worker?.run();
     const readiness = readinessOf(platform);
     const parts = services(platform, { readiness, log: createRoutingLog(logger, metrics) });
-    const deadLetters = deadLettersOf(platform, parts.reader, metrics);
+    const deadLetters = deadLettersOf(platform, parts, metrics);
+    const contexts = contextsOf(platform);
     const backpressure = backpressureOf(platform, metrics);
     const app = createApp({
       ...parts,
       deadLetters: deadLetters.service,
+      publisher: platform.publisher,
+      subscriptions: platform.subscriptions,
+      newMessageId: uuidv7,
+      contexts: contexts.store,
       backpressure,
       logger,
       apiKey,
@@ -78,16 +89,20 @@ export async function serve(
     const server = createServer(app);
     await listen(server, config.server).catch(async (error: unknown) => {
       await deadLetters.close();
+      await contexts.close();
       await endWorker(worker, working);
       throw error;
     });
     deadLetters.service.start();
     backpressure.start();
+    const keeper = keepPayloads(platform, metrics);
     const close = async () => {
       readiness.drain();
       backpressure.stop();
+      await keeper.stop();
       await endServer(server, config.server.graceful_timeout);
       await deadLetters.close();
+      await contexts.close();
       await endWorker(worker, working);
       await platform.close();
     };
@@ -99,13 +114,16 @@ export async function serve(
 }
 
 function services(platform: Platform, { readiness, log }: { readiness: Readiness; log: RoutingLog }) {
-  const { config, connection, view, router, tokens, registry, egress, breakers, deduplication } = platform;
+  const { config, connection, view, router, tokens, registry, egress, breakers, deduplication, tree } = platform;
+  const { payloads } = platform.payloads;
   const { namespace, task_queue: taskQueue, agents_address: agentsAddress } = config.temporal;
   const client = new Client({ connection, namespace });
   const world = () => view.world();
-  const reader = new ReachReader({ client, namespace, temporalUiUrl: config.temporal.ui_url ?? null });
+  const deliveries = new Deliveries({ client, namespace });
+  const reader = new ReachReader({ client, namespace, temporalUiUrl: config.temporal.ui_url ?? null, deliveries });
   const protocolTimeoutMs = config.adapter.protocol_timeout_ms;
   const catalogue = new AgentCatalogue(view, breakers);
+  const nesting = new Nesting({ tokens, reader, tree, maxDepth: config.nesting.max_depth });
   const workerEngine = agentsAddress ? { address: agentsAddress, namespace } : null;
   return {
     reader,
@@ -119,10 +137,21 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
       protocolTimeoutMs,
       newMessageId: uuidv7,
       log,
+      nesting,
+      egress,
+      payloads,
     }),
+    callbacks: new Callbacks({
+      deliveries,
+      runs: new RunReader({ client, namespace }),
+      logger: platform.logger,
+      ...platform.callbacks,
+    }),
+    nesting,
+    tokens,
     lister: new ReachLister({ client, namespace }),
-    lateResults: new LateResults({ client, reader, tokens, world }),
-    traces: new TraceReader({ client, reader }),
+    lateResults: new LateResults({ client, reader, tokens, world, tree, payloads }),
+    traces: new TraceReader({ client, namespace, reader, tree }),
     events: new EventFeed({ client, namespace, reader }),
     registrar: new AgentRegistrar({
       registry,
@@ -135,6 +164,7 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
     catalogue,
     breakerService: new BreakerService(breakers, catalogue),
     deduplication,
+    payloads,
     router,
     readiness,
   };
@@ -150,7 +180,11 @@ function backpressureOf({ connection, config }: Platform, metrics: MetricsRegist
 }
 
 /** Dead letters with an etcd client of their own: a sweep never waits behind heartbeats, nor they behind it. */
-function deadLettersOf({ config, connection, logger }: Platform, reader: ReachReader, metrics: MetricsRegistry) {
+function deadLettersOf(
+  { config, connection, logger, payloads: platformPayloads }: Platform,
+  { reader, callbacks }: { reader: ReachReader; callbacks: Callbacks },
+  metrics: MetricsRegistry,
+) {
   const { namespace } = config.temporal;
   const etcd = createEtcd({ hosts: config.registry.etcd });
   const service = new DeadLetters({
@@ -162,6 +196,8 @@ function deadLettersOf({ config, connection, logger }: Platform, reader: ReachRe
     tenant: DEFAULT_TENANT,
     settings: config.dead_letters,
     metrics: createDeadLetterMetrics(metrics),
+    onEnded: (run) => callbacks.catchUp(run),
+    payloads: platformPayloads.payloads,
     logger,
   });
   const close = async () => {
@@ -169,6 +205,23 @@ function deadLettersOf({ config, connection, logger }: Platform, reader: ReachRe
     etcd.close();
   };
   return { service, close };
+}
+
+/** The Context Store with an etcd client of its own: large contexts never hold up heartbeats, nor they it. */
+function contextsOf({ config, logger }: Platform) {
+  const etcd = createEtcd({ hosts: config.registry.etcd });
+  const store = new ContextStore({
+    etcd,
+    keyPrefix: config.registry.key_prefix,
+    tenant: DEFAULT_TENANT,
+    ttlMs: config.context.ttl,
+    logger,
+  });
+  const close = async () => {
+    await store.close();
+    etcd.close();
+  };
+  return { store, close };
 }
 
 function readinessOf({ connection, config, view, vectors }: Platform): Readiness {
@@ -192,7 +245,7 @@ async function endServer(server: Server, patienceMs: number): Promise<void> {
   clearTimeout(patience);
 }
 
-async function endWorker(worker: Worker | null, working: Promise<void> | undefined): Promise<void> {
+async function endWorker(worker: RunningWorker | null, working: Promise<void> | undefined): Promise<void> {
   if (worker?.getState() === 'RUNNING') worker.shutdown();
   await working;
 }

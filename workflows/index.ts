@@ -1,1 +1,3 @@
+export { deliverCallback } from './deliver-callback';
 export { reach } from './reach';
+export { publish } from './publish';

@@ -5,10 +5,14 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { ErrorCode } from '../src/protocol/error-codes';
 import type { Envelope } from '../src/protocol/envelope';
+import type { Lineage, TreeBudget } from '../src/protocol/lineage';
+import type { OutputClaim } from '../src/protocol/payload-ref';
 import type { Problem } from '../src/protocol/reach-error';
 import type { RoutedTarget } from '../src/protocol/routed-target';
 import type { AdmissionMark, BreakerTicket } from '../src/protocol/reliability';
 import type { AttemptRecord, Decision, DeliverySemantics, JsonObject, TerminalStatus } from '../src/protocol/shapes';
+
+export * from './delivery-messages';
 
 /** Workflow type, as the Temporal Web UI shows it. */
 export const REACH_WORKFLOW = 'reach';
@@ -37,6 +41,8 @@ export interface ReachInput {
   trace_id: string;
   /** Digest of the envelope; the same key with another digest is refused. */
   fingerprint: string;
+  /** Set when another reach's agent made this one (R10). */
+  lineage?: Lineage;
 }
 
 /** What a completed reach returns; the gateway adds what depends on who asks (`replayed`). */
@@ -48,7 +54,9 @@ export interface ReachOutput {
   route_reason: string;
   confidence: number;
   decision_id: string;
+  /** Empty where it is kept under `output_claim`. */
   output: JsonObject;
+  output_claim?: OutputClaim;
   attempts: AttemptRecord[];
   duration_ms: number;
   /** A fallback answered (R30), because of this code. Absent: the agent itself. */
@@ -74,6 +82,12 @@ export interface ReachMemo extends Record<string, unknown> {
   agent_name: string;
   agent_version: string;
   route_reason: string;
+  /** Set when another reach's agent made this one (R10). */
+  lineage?: Lineage;
+  /** `max_total_retries` where it is not the default: what reaches made from here share (R27). */
+  max_total_retries?: number;
+  /** Who is told of its end, where somebody is (R5). */
+  notify?: ('callback' | 'reply')[];
   /** Set once the agent has acknowledged. */
   stage?: 'agent_accepted';
   /** Attempts of a reach that was cancelled. */
@@ -84,7 +98,7 @@ export interface ReachMemo extends Record<string, unknown> {
 export interface LateResult {
   run_id: string;
   attempt: number;
-  result: { output: JsonObject } | { error: { code: ErrorCode; message: string } };
+  result: { output: JsonObject; output_claim?: OutputClaim } | { error: { code: ErrorCode; message: string } };
 }
 
 /** Delivers an agent's late result; one that matches no open attempt is ignored. */
@@ -113,6 +127,10 @@ export interface RouteInput {
   proposed: Routed | null;
   /** `name#version` of agents that were tried in vain. */
   exclude: string[];
+  /** `agent/ability` of the calls above, which may not be asked again (R10). */
+  chain?: string[];
+  /** Moving on to another agent is a retry of the tree: the reach's id, and what the tree may still make. */
+  moving?: { reach_id: string; tree: TreeBudget };
 }
 
 /**
@@ -127,6 +145,8 @@ export interface FastPathInput extends RouteInput {
   trace_id: string;
   /** When this run began, Unix ms. */
   run_start_ms?: number;
+  lineage?: Lineage;
+  tree?: TreeBudget;
 }
 
 /** `routed`: the new decision where the proposed one did not stand. `outcome` is null when that one must be called regularly. */
@@ -159,11 +179,15 @@ export interface InvokeInput {
   admission?: AdmissionMark;
   /** Slot of the concurrent retries that the first execution holds already (it is a retry itself). */
   permit?: number;
+  /** Set when another reach's agent made this one (R10). */
+  lineage?: Lineage;
+  /** What the tree of this reach may still retry (R27). Absent in histories of 0.1. */
+  tree?: TreeBudget;
 }
 
 /** What came of calling an agent. Failures carry every attempt made. */
 export type InvokeOutcome =
-  | { kind: 'answer'; output: JsonObject; instance: string | null; attempts: AttemptRecord[] }
+  | { kind: 'answer'; output: JsonObject; output_claim?: OutputClaim; instance: string | null; attempts: AttemptRecord[] }
   | { kind: 'accepted'; instance: string | null; attempts: AttemptRecord[] }
   | InvokeFailure;
 
@@ -203,8 +227,20 @@ export interface ReachActivities {
   invoke(input: InvokeInput): Promise<InvokeOutcome | Stale>;
   /** Checks a pull agent's answer against its output schema and counts it. */
   settle(input: SettleInput): Promise<InvokeOutcome>;
+  /** Completes when an agent that accepted has given no sign for its `ack_timeout_ms` (R5). */
+  awaitSilence(input: SilenceInput): Promise<void>;
+  /** Cancels the reaches that were made by the agents of a cancelled one (R10). */
+  endChildren(input: { tenant: string; reach_id: string }): Promise<void>;
   /** Completes when an agent is ready for an async reach; with leave to pass its breaker where it pulls. */
   awaitReady(input: RouteInput): Promise<Routed & { ticket?: BreakerTicket }>;
+}
+
+/** The attempt of a run that an agent accepted. */
+export interface SilenceInput {
+  reach_id: string;
+  run_id: string;
+  attempt: number;
+  ack_timeout_ms: number;
 }
 
 export interface SettleInput {
@@ -230,6 +266,10 @@ export interface RetryTerms {
   retry: number;
   /** What the retry itself may use, ms. */
   attempt_ms: number;
+  /** Number of the attempt that failed. Absent in histories of 0.1. */
+  failed_attempt?: number;
   /** Slot of the concurrent retries that the failed attempt held. */
   permit: number | null;
+  /** What the tree of this reach may still retry (R27). Absent in histories of 0.1. */
+  tree?: TreeBudget;
 }

@@ -36,7 +36,7 @@ const STOPPED = {
 
 type AgentWorker = Record<typeof AGENT_ACTIVITY, (call: WorkerCall) => Promise<WorkerAnswer>>;
 
-const { settle } = proxyLocalActivities<ReachActivities>({ startToCloseTimeout: '5s', retry: { maximumAttempts: 3 } });
+const { settle } = proxyLocalActivities<ReachActivities>({ startToCloseTimeout: '30s', retry: { maximumAttempts: 3 } });
 
 /**
  * Calls an agent that pulls from its own task queue. Its attempts are looped here, one activity each: a
@@ -50,7 +50,11 @@ export async function pull(input: ReachInput, routed: Routed, spent: Spent): Pro
     if (budgetMs < 1) return outOfTime(null);
     const { agent_name, agent_version, ability } = call;
     const raw = await attempt(input, routed, { call, budgetMs, spent });
-    const retrying = retryTerms(input, routed, { spent, retry, permit, attemptMs: budgetMs });
+    const retrying = retryTerms(input, routed, {
+      ...{ spent, retry, permit },
+      attemptMs: budgetMs,
+      failedAttempt: spent.attempts.length + 1,
+    });
     const { ticket } = spent;
     const outcome = await settle({
       agent_name,
@@ -88,7 +92,13 @@ async function attempt(
   });
   const bypass = (spent.ticket ? spent.ticket.mark : (routed.decision.chosen.admission ?? null)) !== null;
   const answer = await schedule(routed, call, { budgetMs, bypass }).then(
-    ({ output, instance }): InvokeOutcome => ({ kind: 'answer', output, instance, attempts: [] }),
+    ({ output, output_ref, instance }): InvokeOutcome => ({
+      kind: 'answer',
+      output,
+      ...(output_ref && { output_claim: { ref: output_ref } }),
+      instance,
+      attempts: [],
+    }),
     (caught: unknown) => {
       if (isCancellation(caught)) spent.attempts.push(made(STOPPED));
       return failureOf(caught, 'agent');
@@ -140,6 +150,8 @@ function schedule(
       deadlineMs: budgetMs,
       bypass,
     }),
+    // A large payload is fetched by the agent; one that cannot is to refuse the call, not to work on an empty one.
+    ...(call.envelope.payload_ref !== undefined && { payload: undefined }),
     traceparent: `00-${call.trace_id}-${spanId}-01`,
   });
 }

@@ -14,7 +14,7 @@ import type {
   Routed,
   Stale,
 } from './messages';
-import { decidedHere, invokeInput, nextOf, outOfTime, record, retriesLeft, summaryOf, type Spent } from './spending';
+import { decidedHere, invokeInput, nextOf, outOfTime, record, retriesLeft, summaryOf, treeOf, type Spent } from './spending';
 
 /** Heartbeats carry cancellation and prove that the worker lives; three missed ones mean that it is lost. */
 export const HEARTBEAT_TIMEOUT_MS = 3_000;
@@ -46,12 +46,20 @@ export async function afterFastPath(
   routed: Routed,
   { first, spent }: { first: InvokeFailure; spent: Spent },
 ): Promise<InvokeOutcome> {
-  if (first.attempts.length === 0) return first;
-  const next = nextOf(first) ?? decidedHere(input, routed, { failure: first, spent, retry: 1 });
-  if (!next.retry) return next.failure;
+  return first.attempts.length === 0 ? first : pushAgain(input, routed, { failed: first, spent, used: 1 });
+}
+
+/** Goes on after a failed attempt as was decided about it. `used`: retries of this agent, the next one included. */
+export async function pushAgain(
+  input: ReachInput,
+  routed: Routed,
+  { failed: last, spent, used }: { failed: InvokeFailure; spent: Spent; used: number },
+): Promise<InvokeOutcome> {
+  const next = nextOf(last) ?? decidedHere(input, routed, { failure: last, spent, retry: used });
+  if (!next.retry) return { ...next.failure, attempts: [] };
   await sleep(next.delayMs);
   spent.retries += 1;
-  const retries = retriesLeft(input, routed, { spent, used: 1 });
+  const retries = retriesLeft(input, routed, { spent, used });
   const held = next.permit === null ? {} : { permit: next.permit };
   return settled(await invokeRegularly(routed, { ...invokeInput(input, routed, spent), retries, ...held }, spent));
 }
@@ -65,7 +73,8 @@ export function fastPathFits(input: ReachInput, { target }: Routed): boolean {
 }
 
 /** Confirms the decision and makes the first attempt, both in one local activity. */
-export function takeFastPath({ tenant, envelope, routed, trace_id }: ReachInput): Promise<FastPathOutput> {
+export function takeFastPath(input: ReachInput): Promise<FastPathOutput> {
+  const { tenant, envelope, routed, trace_id, lineage } = input;
   const { routeAndInvoke } = proxyLocalActivities<ReachActivities>({
     startToCloseTimeout: MAX_LOCAL_ATTEMPT_MS + LOCAL_SLACK_MS,
     retry: { maximumAttempts: 1 },
@@ -80,6 +89,8 @@ export function takeFastPath({ tenant, envelope, routed, trace_id }: ReachInput)
     share_ms,
     trace_id,
     run_start_ms: runStartMs(),
+    tree: treeOf(input),
+    ...(lineage && { lineage, chain: lineage.chain }),
   }).catch(refused);
 }
 

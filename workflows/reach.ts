@@ -1,5 +1,4 @@
 import {
-  condition,
   isCancellation,
   patched,
   setHandler,
@@ -9,8 +8,10 @@ import {
 } from '@temporalio/workflow';
 import { mayRepeat } from '../src/policy/retry';
 import { isTransient } from '../src/protocol/error-codes';
+import { endChildren } from './children';
 import { leftMs } from './clock';
-import { asGivenUp, attemptsOfCancelled, failed, reachFailure, terminalStatus } from './failures';
+import { asGivenUp, attemptsOfCancelled, reachFailure, terminalStatus } from './failures';
+import { keepLateResult, mayComeAgain, waitForResult } from './late-results';
 import {
   acceptedUpdate,
   resultSignal,
@@ -20,11 +21,12 @@ import {
   type ReachInput,
   type ReachOutput,
 } from './messages';
+import { tellingItsEnd } from './notify';
 import { pull } from './pull';
 import { afterFastPath, confirmAndPush, fastPathFits, push, takeFastPath } from './push';
 import { adopt, route } from './routing';
 import { complete, type Run } from './run';
-import { outOfTime, record } from './spending';
+import { currentReachId, record, treeOf } from './spending';
 import { fixedAnswer, standIn, staysWithAgent } from './stand-in';
 
 /**
@@ -32,8 +34,12 @@ import { fixedAnswer, standIn, staysWithAgent } from './stand-in';
  * result; or failed with the coded ApplicationFailure, which makes it a dead letter; or cancelled.
  */
 export async function reach(input: ReachInput): Promise<ReachOutput> {
+  return tellingItsEnd(input, untilItsEnd);
+}
+
+async function untilItsEnd(input: ReachInput): Promise<ReachOutput> {
   const run: Run = { input, routed: input.routed, spent: { attempts: [], retries: 0 }, tried: [], late: [] };
-  setHandler(resultSignal, (result) => void run.late.push(result));
+  setHandler(resultSignal, (result) => keepLateResult(run, result));
   setHandler(acceptedUpdate, () => acceptance(run));
 
   const fixed = input.routed.stand_in;
@@ -43,7 +49,10 @@ export async function reach(input: ReachInput): Promise<ReachOutput> {
     if (outcome.kind === 'answer') return complete(run, outcome, fixed?.because);
     return (await standIn(run, outcome, callToTheEnd)) ?? giveUp(run, outcome);
   } catch (caught) {
-    if (isCancellation(caught)) keepAttempts(run, caught);
+    if (isCancellation(caught)) {
+      keepAttempts(run, caught);
+      await endChildren(run);
+    }
     throw caught;
   }
 }
@@ -59,14 +68,19 @@ async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accept
   const { tried } = run;
   let outcome = await callFirst(run);
   for (;;) {
-    if (outcome.kind === 'accepted') return waitForResult(run, outcome);
+    if (outcome.kind === 'accepted') {
+      outcome = await waitForResult(run, outcome);
+      if (outcome.kind === 'failed' && !mayComeAgain(outcome)) return outcome;
+    }
     if (outcome.kind === 'answer' || !mayMoveOn(run, outcome)) return outcome;
     const { agent_name, agent_version } = run.routed.decision.chosen;
     tried.push(`${agent_name}#${agent_version}`);
-    // The failure of the agent that was called says more than "nobody else is left".
-    if (await route(run, tried)) return outcome;
     // Whoever was turned away was not called, so calling the next is no retry.
-    if (!isTurnedAway(outcome)) run.spent.retries += 1;
+    const isRetry = !isTurnedAway(outcome);
+    const moving = isRetry ? { reach_id: currentReachId(), tree: treeOf(run.input) } : undefined;
+    // The failure of the agent that was called says more than "nobody else is left".
+    if (await route(run, tried, { moving })) return outcome;
+    if (isRetry) run.spent.retries += 1;
     outcome = await callAgent(run);
   }
 }
@@ -119,25 +133,6 @@ function isTurnedAway(failure: InvokeFailure): boolean {
 /** A breaker or a bulkhead refused the last attempt, or the first: another agent's need not. */
 function isHeldBack({ problem: { code } }: InvokeFailure): boolean {
   return code === 'circuit_open' || code === 'overloaded';
-}
-
-/** The agent accepted; its result arrives as a signal that names this run and this attempt, or the time ends. */
-async function waitForResult(
-  run: Run,
-  accepted: Extract<InvokeOutcome, { kind: 'accepted' }>,
-): Promise<Exclude<InvokeOutcome, { kind: 'accepted' }>> {
-  const attempt = run.spent.attempts.length;
-  const { runId } = workflowInfo();
-  const match = () => run.late.find((result) => result.run_id === runId && result.attempt === attempt);
-  if (!match()) {
-    upsertMemo({ stage: 'agent_accepted' });
-    await condition(() => match() !== undefined, Math.max(1, leftMs(run.input.envelope.timeout_ms)));
-  }
-  const result = match()?.result;
-  if (!result)
-    return outOfTime(failed('agent_timeout', 'The agent accepted the work and never delivered a result', 'yes'));
-  if ('error' in result) return failed(result.error.code, result.error.message, 'yes');
-  return { kind: 'answer', output: result.output, instance: accepted.instance, attempts: [] };
 }
 
 function giveUp(run: Run, last: InvokeFailure): never {

@@ -29,6 +29,7 @@ export function complete(
     confidence,
     decision_id,
     output: answer.output,
+    ...(answer.output_claim && { output_claim: answer.output_claim }),
     attempts: run.spent.attempts,
     duration_ms: elapsedMs(),
     ...(degradedBy && { degraded_by: degradedBy }),

@@ -5,4 +5,5 @@ export const SEARCH_ATTRIBUTES = {
   ReachVersion: 'Keyword',
   ReachSource: 'Keyword',
   ReachStatus: 'Keyword',
+  ReachParent: 'Keyword',
 } as const;

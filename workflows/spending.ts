@@ -1,5 +1,6 @@
 import { workflowInfo } from '@temporalio/workflow';
 import { nextAttempt, retriesAllowed } from '../src/policy/retry';
+import type { TreeBudget } from '../src/protocol/lineage';
 import type { BreakerTicket } from '../src/protocol/reliability';
 import type { AttemptRecord } from '../src/protocol/shapes';
 import { leftMs, runStartMs } from './clock';
@@ -31,11 +32,20 @@ export function retriesLeft(
   return retriesAllowed(routed.target.max_retry - used, input.envelope.max_total_retries - spent.retries);
 }
 
+/**
+ * The tree whose retries this reach shares: that of the reach it is nested in. A run that was reset has a budget of its own,
+ * as a redrive is a new beginning.
+ */
+export function treeOf({ lineage, envelope }: ReachInput): TreeBudget {
+  const { runId, firstExecutionRunId } = workflowInfo();
+  return lineage && runId === firstExecutionRunId ? lineage.tree : { run: runId, limit: envelope.max_total_retries };
+}
+
 /** What an activity needs to decide about another attempt; `retry` is its number. */
 export function retryTerms(
   input: ReachInput,
   routed: Routed,
-  at: { spent: Spent; retry: number; permit: number | null; attemptMs: number },
+  at: { spent: Spent; retry: number; permit: number | null; attemptMs: number; failedAttempt?: number },
 ): RetryTerms {
   return {
     reach_id: currentReachId(),
@@ -46,6 +56,8 @@ export function retryTerms(
     retry: at.retry,
     attempt_ms: at.attemptMs,
     permit: at.permit,
+    tree: treeOf(input),
+    failed_attempt: at.failedAttempt ?? at.spent.attempts.length,
   };
 }
 
@@ -116,6 +128,8 @@ export function invokeInput(input: ReachInput, routed: Routed, spent: Spent): In
     confirm: false,
     trace_id: input.trace_id,
     run_start_ms: runStartMs(),
+    tree: treeOf(input),
+    ...(input.lineage && { lineage: input.lineage }),
     ...(chosen.admission && { admission: chosen.admission }),
   };
 }

@@ -20,7 +20,9 @@ export async function standIn(run: Run, failure: InvokeFailure, call: CallToTheE
   const { envelope } = run.input;
   if (leftMs(envelope.timeout_ms) <= 1 || !mayBeAsked(run)) return null;
   const failedAt = run.routed;
-  const refused = await route(run, run.tried, { ...envelope, target_agent: fallback.agent, version: undefined });
+  const refused = await route(run, run.tried, {
+    envelope: { ...envelope, target_agent: fallback.agent, version: undefined },
+  });
   const answer = refused ?? (await call(run));
   if (answer.kind === 'answer') return complete(run, answer, because);
   adopt(run, failedAt);

@@ -9,7 +9,7 @@ set -eu
 
 namespace=${TEMPORAL_NAMESPACE:-default}
 retention=${RETENTION:-7d}
-search_attributes='ReachAbility ReachAgent ReachVersion ReachSource ReachStatus'
+search_attributes='ReachAbility ReachAgent ReachVersion ReachSource ReachStatus ReachParent'
 
 attempt=0
 until temporal operator cluster health >/dev/null 2>&1; do

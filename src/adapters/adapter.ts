@@ -15,6 +15,10 @@ export interface AdapterContext {
   budgetMs: number;
   /** Largest answer accepted, bytes. */
   maxResponseBytes: number;
+  /** A large payload, which takes the place of the call's empty one; never read, only sent on. */
+  payload?: { bytes: number; stream: () => Promise<AsyncIterable<Uint8Array>> };
+  /** Answers over this size may be handed over unread, bytes. Default: none. */
+  unreadAboveBytes?: number;
   /** W3C trace context for the agent. */
   traceparent: string;
   /** Lets the agent deliver a late result for this attempt, and nothing else. */
@@ -22,7 +26,12 @@ export interface AdapterContext {
 }
 
 /** What an agent said. A failure is thrown as a ReachError whose `received` says how far the request got. */
-export type AdapterAnswer = { kind: 'answer'; output: JsonObject } | { kind: 'accepted' };
+export type AdapterAnswer =
+  /** `bytes`: length of the text that it was read from, where there was one. */
+  | { kind: 'answer'; output: JsonObject; bytes?: number }
+  /** What should be a JSON object, and was not looked at. */
+  | { kind: 'unread'; content: Buffer }
+  | { kind: 'accepted' };
 
 /**
  * Speaks one agent protocol (R37). Adapters translate and classify; they never retry, never choose an

@@ -23,6 +23,10 @@ export interface EnvelopeOptions {
   messageId?: string;
   maxRetries?: number;
   meta?: Record<string, string>;
+  callback?: string;
+  replyToTopic?: string;
+  replyToWorkflow?: string;
+  replyToSignal?: string;
 }
 
 /** Adds an option for every field of the envelope (R2). */
@@ -46,7 +50,11 @@ export function addEnvelopeOptions(command: Command): Command {
     .option('--context <id>', 'shared context')
     .option('--message-id <id>', 'instead of a new one')
     .option('--max-retries <n>', 'retries of the whole tree below this reach', (text) => parseWhole(text, 0, 1_000))
-    .option('--meta <key=value>', 'metadata; may be repeated', collectPair);
+    .option('--meta <key=value>', 'metadata; may be repeated', collectPair)
+    .option('--callback <url>', 'post the end of the reach there, signed')
+    .option('--reply-to-topic <topic>', 'publish the end of the reach')
+    .option('--reply-to-workflow <id>', 'signal the end of the reach to this workflow, with --reply-to-signal')
+    .option('--reply-to-signal <name>', 'the signal');
 }
 
 /** The envelope that the options describe. Throws {@link UsageError}. */
@@ -72,14 +80,26 @@ export async function readEnvelope(
     message_id: options.messageId,
     max_total_retries: options.maxRetries,
     metadata: options.meta,
+    callback: options.callback === undefined ? undefined : { url: options.callback },
+    reply_to: replyToOf(options),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as EnvelopeDraft;
 }
 
+/** Whom else the end is told. Throws {@link UsageError} for half an address, or two. */
+function replyToOf(options: EnvelopeOptions): EnvelopeDraft['reply_to'] {
+  const { replyToTopic: topic, replyToWorkflow: workflow, replyToSignal: signal } = options;
+  if ((workflow === undefined) !== (signal === undefined))
+    throw new UsageError('--reply-to-workflow and --reply-to-signal go together');
+  if (topic !== undefined && workflow !== undefined)
+    throw new UsageError('the end is either published with --reply-to-topic or signalled with --reply-to-workflow');
+  if (workflow !== undefined && signal !== undefined) return { workflow_id: workflow, signal };
+  return topic === undefined ? undefined : { topic };
+}
+
 /** A payload from the command line: JSON, `@FILE` or `-`. Throws {@link UsageError} that says where the JSON is wrong. */
 export async function readPayload(given: string, io: CliIo): Promise<JsonObject> {
-  const what = given.startsWith('@') ? given.slice(1) : given === '-' ? 'stdin' : '--payload';
-  const text = given.startsWith('@') ? readFile(what) : given === '-' ? await io.readStdin() : given;
+  const { what, text } = await readText(given, io);
   try {
     const value = parseJsonStrict(text, { what });
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
@@ -87,6 +107,12 @@ export async function readPayload(given: string, io: CliIo): Promise<JsonObject>
     throw new UsageError(`${what}: ${ReachError.from(caught).message.replace(`${what} `, '')}`);
   }
   throw new UsageError(`${what} must hold a JSON object, such as '{"text":"hello"}'`);
+}
+
+/** What an option says: itself, `@FILE` or `-` for stdin; and what to call it. Throws {@link UsageError}. */
+export async function readText(given: string, io: CliIo): Promise<{ what: string; text: string }> {
+  if (given.startsWith('@')) return { what: given.slice(1), text: readFile(given.slice(1)) };
+  return given === '-' ? { what: 'stdin', text: await io.readStdin() } : { what: '--payload', text: given };
 }
 
 function readFile(path: string): string {

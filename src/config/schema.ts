@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../protocol/payload-ref';
+import { DEFAULT_MAX_DEPTH } from '../protocol/lineage';
 
 /** `15s`, `250ms`, `2m`, `1h`, or a number of milliseconds. */
 const duration = z
@@ -55,6 +57,24 @@ function breakerRules(breaker: BreakerSettings, context: z.RefinementCtx): void 
     const message = 'must grow from step to step, such as [0.1, 0.25, 0.5]';
     context.addIssue({ code: 'custom', path: ['recovery_steps'], message });
   }
+}
+
+/** A secret before none, and times of nothing, are mistakes. */
+function callbackRules(
+  callbacks: { secret_env?: string; previous_secret_env?: string; timeout: number; max_age: number },
+  context: z.RefinementCtx,
+): void {
+  const mistake = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+  if (callbacks.previous_secret_env !== undefined && callbacks.secret_env === undefined)
+    mistake('previous_secret_env', 'needs secret_env beside it');
+  if (callbacks.timeout < 1) mistake('timeout', 'must be at least 1 ms');
+  if (callbacks.max_age < callbacks.timeout) mistake('max_age', 'must not be shorter than timeout');
+}
+
+/** A bucket has no default. */
+function payloadStoreRules(store: { type: string; bucket?: string }, context: z.RefinementCtx): void {
+  if (store.type === 's3' && store.bucket === undefined)
+    context.addIssue({ code: 'custom', path: ['bucket'], message: 'is missing; type s3 needs one' });
 }
 
 /** The whole configuration, as written in `agent-reach.yaml`. Unknown keys are refused by name. */
@@ -158,6 +178,15 @@ export const configSchema = z.strictObject({
       .default(1_000)
       .meta({ description: 'Calls of push agents that one worker makes at once, over all agents.' }),
   }),
+  nesting: section({
+    max_depth: z
+      .number()
+      .int()
+      .min(1)
+      .max(32)
+      .default(DEFAULT_MAX_DEPTH)
+      .meta({ description: 'Longest chain of reaches below each other, the first included.' }),
+  }),
   retry: section({
     concurrent_per_agent: z.number().int().min(1).max(1_000).default(8),
   }),
@@ -165,9 +194,54 @@ export const configSchema = z.strictObject({
     max_in_flight: z.number().int().min(1).max(1_000_000).default(2_000),
     max_backlog_age: duration.default(5_000),
   }),
+  callbacks: section({
+    secret_env: z.string().optional().meta({
+      description:
+        'Name of the variable with the secret, whsec_…; without it the processes share one they keep in etcd.',
+    }),
+    previous_secret_env: z.string().optional().meta({
+      description: 'The secret before it, while receivers change over: callbacks then carry a signature of each.',
+    }),
+    retry_schedule: z
+      .array(duration)
+      .max(20)
+      .default([5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000]),
+    timeout: duration.default(15_000),
+    max_age: duration.default(172_800_000),
+  }).superRefine(callbackRules),
+  context: section({
+    ttl: duration
+      .default(604_800_000)
+      .refine((ms) => ms >= 10_000 && ms <= 31_536_000_000, 'must be from 10s to 8760h')
+      .meta({ description: 'A context vanishes when it was not written to for so long.' }),
+  }),
   dead_letters: section({
     alert_before: duration.default(86_400_000),
     sweep_interval: duration.default(60_000),
+  }),
+  payloads: section({
+    max_bytes: z
+      .number()
+      .int()
+      .min(1_048_576)
+      .max(268_435_456)
+      .default(DEFAULT_MAX_PAYLOAD_BYTES)
+      .meta({ description: 'Largest payload and largest answer, bytes.' }),
+    retention: duration
+      .default(691_200_000)
+      .refine((ms) => ms >= 60_000, 'must be at least 60s')
+      .meta({ description: 'What no reach has used for so long is removed; longer than the namespace keeps its runs.' }),
+    upload_ttl: duration.default(86_400_000).meta({ description: 'Uploads that nobody goes on with are dropped.' }),
+    sweep_interval: duration.default(3_600_000).refine((ms) => ms >= 1_000, 'must be at least 1s'),
+    store: section({
+      type: z.enum(['files', 's3']).default('files'),
+      directory: z.string().min(1).default('.agent-reach/payloads'),
+      bucket: z.string().min(1).optional(),
+      endpoint: z.url().optional(),
+      region: z.string().min(1).optional(),
+      force_path_style: z.boolean().optional(),
+      prefix: z.string().regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and . _ / -').optional(),
+    }).superRefine(payloadStoreRules),
   }),
   routes: z.array(routeEntry).max(10_000).default([]),
   security: section({

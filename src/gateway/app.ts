@@ -3,6 +3,7 @@ import helmet from 'helmet';
 import type { Logger } from 'pino';
 import { MAX_PAYLOAD_BYTES } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
+import type { ReachTokens } from '../protocol/reach-token';
 import type { HttpMetrics } from '../telemetry/http-metrics';
 import { authenticate } from './authentication';
 import { errorHandler, sendProblem, unmatched } from './problems';
@@ -13,14 +14,19 @@ import { requestLog } from './request-log';
 import { agentRoutes, type AgentRouteDependencies } from './routes/agents';
 import { breakerRoutes, type BreakerRouteDependencies } from './routes/breakers';
 import { bulkRedriveRoutes, deadLetterRoutes, type DeadLetterRouteDependencies } from './routes/dead-letters';
+import { callbackRoutes, type CallbackRouteDependencies } from './routes/callbacks';
+import { contextRoutes, type ContextRouteDependencies } from './routes/contexts';
 import { deduplicationRoutes, type DeduplicationRouteDependencies } from './routes/deduplication';
 import { discoveryRoutes, type DiscoveryDependencies } from './routes/discovery';
-import { lateResultRoutes } from './routes/late-results';
+import { topicRoutes, type EventRouteDependencies } from './routes/events';
+import { lateResultRoutes, resultGate } from './routes/late-results';
 import { operationsRoutes, type OperationsDependencies } from './routes/operations';
+import { payloadRoutes, type PayloadRouteDependencies } from './routes/payloads';
 import { reachRoutes, type ReachRouteDependencies } from './routes/reaches';
+import { subscriptionRoutes, type SubscriptionRouteDependencies } from './routes/subscriptions';
 
 /** The envelope around the largest payload needs some room of its own. */
-const MAX_BODY_BYTES = MAX_PAYLOAD_BYTES + 65_536;
+const AROUND_BYTES = 65_536;
 
 /** Everything the HTTP surface is made of. */
 export interface AppDependencies
@@ -29,12 +35,18 @@ export interface AppDependencies
     DeadLetterRouteDependencies,
     AgentRouteDependencies,
     BreakerRouteDependencies,
+    CallbackRouteDependencies,
+    ContextRouteDependencies,
     DeduplicationRouteDependencies,
     DiscoveryDependencies,
+    EventRouteDependencies,
+    PayloadRouteDependencies,
+    SubscriptionRouteDependencies,
     OperationsDependencies {
   logger: Logger;
   /** null: no key is configured and the gateway listens on loopback only. */
   apiKey: string | null;
+  tokens: Pick<ReachTokens, 'verify'>;
   httpMetrics: HttpMetrics;
   lateResults: LateResults;
   readiness: Readiness;
@@ -48,13 +60,18 @@ export function createApp(deps: AppDependencies): Express {
   app.set('query parser', 'simple');
   app.use(deps.httpMetrics.middleware);
   app.use(operationsRoutes(deps));
-  const body = express.raw({ type: () => true, limit: MAX_BODY_BYTES });
+  const body = rawBody(MAX_PAYLOAD_BYTES);
   app.use('/v1', helmet(), requestLog(deps.logger));
   if (deps.apiKey === null) app.use('/v1', loopbackOnly);
-  app.post('/v1/reaches/:id/result', body);
+  app.post('/v1/reaches/:id/result', resultGate(deps.tokens), rawBody(deps.payloads.maxBytes));
   app.use('/v1/reaches', lateResultRoutes(deps.lateResults));
-  app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey), body);
+  app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey, deps.tokens), body);
   app.use('/v1/reaches', reachRoutes(deps));
+  app.use('/v1/callbacks', callbackRoutes(deps));
+  app.use('/v1/contexts', contextRoutes(deps));
+  app.use('/v1/topics', topicRoutes(deps));
+  app.use('/v1/subscriptions', subscriptionRoutes(deps));
+  app.use('/v1/payloads', payloadRoutes(deps));
   app.use('/v1/dead-letters', deadLetterRoutes(deps));
   app.use('/v1', bulkRedriveRoutes(deps));
   app.use('/v1/agents', agentRoutes(deps), deduplicationRoutes(deps));
@@ -63,6 +80,11 @@ export function createApp(deps: AppDependencies): Express {
   app.use(unmatched);
   app.use(errorHandler(deps.logger));
   return app;
+}
+
+/** Bodies as they came, up to a size. */
+function rawBody(maxBytes: number): RequestHandler {
+  return express.raw({ type: () => true, limit: maxBytes + AROUND_BYTES });
 }
 
 /** A draining gateway answers what it has accepted and takes nothing new; reads go on. */

@@ -1,29 +1,78 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { DEFAULT_TENANT } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
+import type { ReachTokens } from '../protocol/reach-token';
 import { header, type RequestIdentity } from './http';
 
 /**
  * One static API key, as `Authorization: Bearer …` or `X-API-Key`. Only its hash is kept; comparison takes the
  * same time whatever was sent. Without a key the gateway must listen on loopback only (checked at start).
  *
+ * An agent that holds no key may show the token of the call it is working on instead: it opens what {@link tokenMay} lists.
+ *
  * @throws ReachError `unauthorized`
  */
-export function authenticate(apiKey: string | null): RequestHandler {
+export function authenticate(apiKey: string | null, tokens?: Pick<ReachTokens, 'verify'>): RequestHandler {
   const expected = apiKey === null ? null : digest(apiKey);
-  return (request, response, next) => {
-    const identity: RequestIdentity = { principal: expected ? 'api-key' : 'local', tenant: DEFAULT_TENANT };
-    if (
-      expected &&
-      !timingSafeEqual(digest(credential(header(request, 'authorization'), header(request, 'x-api-key'))), expected)
-    ) {
-      response.setHeader('WWW-Authenticate', 'Bearer');
-      throw new ReachError('unauthorized', 'The API key is missing or wrong; send it as Authorization: Bearer KEY');
+  return async (request, response, next) => {
+    if (expected === null) {
+      response.locals.identity = identity('local');
+      return next();
     }
-    response.locals.identity = identity;
-    next();
+    const shown = credential(header(request, 'authorization'), header(request, 'x-api-key'));
+    if (timingSafeEqual(digest(shown), expected)) {
+      response.locals.identity = identity('api-key');
+      return next();
+    }
+    const token = header(request, 'x-reach-token');
+    if (shown === '' && token !== undefined && tokens && tokenMay(request)) {
+      response.locals.identity = await identityOfToken(tokens, token, request);
+      return next();
+    }
+    response.setHeader('WWW-Authenticate', 'Bearer');
+    throw new ReachError('unauthorized', 'The API key is missing or wrong; send it as Authorization: Bearer KEY');
   };
+}
+
+function identity(principal: string): RequestIdentity {
+  return { principal, tenant: DEFAULT_TENANT };
+}
+
+/** What a reach token opens beside the late result: nested reaches with their payloads and their outcome, and the context of its reach. */
+const OPEN_TO_TOKENS: readonly [method: string, path: RegExp][] = [
+  ['POST', /^\/reaches\/?$/],
+  ['GET', /^\/reaches\/r-[a-z2-7]{32}(\/events|\/trace)?$/],
+  ['POST', /^\/reaches\/r-[a-z2-7]{32}:cancel$/],
+  ['PUT', /^\/payloads\/[^/]+\/chunks\/\d+$/],
+  ['POST', /^\/payloads\/[^/]+:complete$/],
+  ['GET', /^\/contexts\/[^/]+$/],
+  ['PATCH', /^\/contexts\/[^/]+$/],
+];
+
+function tokenMay({ method, path }: Request): boolean {
+  return OPEN_TO_TOKENS.some(([verb, pattern]) => verb === method && pattern.test(path));
+}
+
+async function identityOfToken(
+  tokens: Pick<ReachTokens, 'verify'>,
+  token: string,
+  request: Request,
+): Promise<RequestIdentity> {
+  const { reachId, nested } = await tokens.verify(token);
+  const contextId = nested?.inheritance.context_id ?? null;
+  const context = /^\/contexts\/([^/]+)$/.exec(request.path)?.[1];
+  if (context !== undefined && decode(context) !== contextId)
+    throw new ReachError('not_found', 'There is no such context, or the reach token is not for it');
+  return { ...identity(nested?.inheritance.agent_name ?? reachId), scope: { reachId, contextId } };
+}
+
+function decode(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
 }
 
 function credential(authorization: string | undefined, apiKey: string | undefined): string {

@@ -13,6 +13,8 @@ import { parseJsonStrict } from '../protocol/strict-json';
 export interface RequestIdentity {
   principal: string;
   tenant: string;
+  /** Set for who showed a reach token and no key: what belongs to this reach, and nothing else. */
+  scope?: { reachId: string; contextId: string | null };
 }
 
 /** Set by the authentication middleware; absent only where a route is public. */
@@ -98,7 +100,7 @@ export function assertSize(request: Request, carried: Json, pointer: string): vo
   const body: unknown = request.body;
   if (!Buffer.isBuffer(body) || !isOverSize(carried, body.byteLength, MAX_PAYLOAD_BYTES)) return;
   const message = `must not be over ${MAX_PAYLOAD_BYTES} bytes as compact JSON`;
-  throw new ReachError('payload_too_large', `What is sent ${message}; send less, or a reference to it`, {
+  throw new ReachError('payload_too_large', `What is sent ${message}; upload it in chunks (PUT /v1/payloads/{message_id}/chunks/{sequence}) and send its payload_ref`, {
     errors: [{ pointer, message }],
   });
 }

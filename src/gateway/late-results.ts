@@ -1,20 +1,29 @@
 import type { Client } from '@temporalio/client';
 import { validatePayload } from '../protocol/json-schema';
-import type { ReachTokens } from '../protocol/reach-token';
-import { ReachError } from '../protocol/reach-error';
+import type { Payloads } from '../payloads';
+import type { ReachTokenClaims, ReachTokens } from '../protocol/reach-token';
+import { ReachError, type FieldError } from '../protocol/reach-error';
 import { lateResultSchema } from '../protocol/result';
 import { capabilityOf } from '../protocol/routed-target';
 import type { Json, JsonObject } from '../protocol/shapes';
 import { validate } from '../protocol/validation';
 import type { World } from '../protocol/world';
-import { resultSignal, type LateResult } from '../../workflows/messages';
+import type { ReachTree } from '../registry';
+import { resultSignal, type LateResult, type ReachMemo } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
 import { bounded, fromTemporal } from './temporal-errors';
 
 /** Takes the results of agents that had answered "accepted", and hands them to the waiting reach as a signal. */
 export class LateResults {
   constructor(
-    private readonly options: { client: Client; reader: ReachReader; tokens: ReachTokens; world: () => World },
+    private readonly options: {
+      client: Client;
+      reader: ReachReader;
+      tokens: ReachTokens;
+      world: () => World;
+      tree: Pick<ReachTree, 'sign' | 'noteLateResult'>;
+      payloads: Pick<Payloads, 'keepOutput' | 'keepAnswer'>;
+    },
   ) {}
 
   /** @throws ReachError `unauthorized`, `invalid_request`, `response_schema_mismatch`, `reach_terminal` */
@@ -24,6 +33,26 @@ export class LateResults {
     const memo = await this.options.reader.memo(id);
     if ('output' in result)
       this.assertOutput(memo.agent_name, memo.agent_version, { ability: memo.ability, output: result.output });
+    await this.signal(id, claims, await this.claimed(result));
+  }
+
+  /** A body over 1 MiB: read off the event loop, and kept as it is. @throws ReachError as {@link deliver}; `storage_full` */
+  async deliverLarge(id: string, token: string | undefined, content: Buffer): Promise<void> {
+    const claims = await this.options.tokens.verify(token ?? '', id);
+    const memo = await this.options.reader.memo(id);
+    const schema = this.schemaOf(memo.agent_name, memo.agent_version, memo.ability);
+    const { claim, errors } = await this.options.payloads.keepAnswer(content, { schema, unwrap: 'output', strict: {} }).catch(tooLarge);
+    if (!claim) throw mismatch(memo.ability, errors);
+    await this.signal(id, claims, { output: {}, output_claim: claim });
+  }
+
+  /** What is too large for a signal goes by reference. */
+  private async claimed(result: LateResult['result']): Promise<LateResult['result']> {
+    const claim = 'output' in result ? await this.options.payloads.keepOutput(result.output).catch(tooLarge) : null;
+    return claim ? { output: {}, output_claim: claim } : result;
+  }
+
+  private async signal(id: string, claims: ReachTokenClaims, result: LateResult['result']): Promise<void> {
     const { client } = this.options;
     const handle = client.workflow.getHandle(id, claims.runId);
     try {
@@ -33,10 +62,30 @@ export class LateResults {
     } catch (caught) {
       const error = fromTemporal(caught, 'deliver the result');
       if (error.code !== 'not_found') throw error;
-      throw new ReachError('reach_terminal', 'The reach is already over; the result was not used', {
-        extra: { reach_id: id },
-      });
+      await this.discard(claims);
+      throw over(id, 'the result was not used');
     }
+  }
+
+  /**
+   * A sign that the agent still works: without one for its `ack_timeout_ms` it gets the message again (R5). Says so, too, when
+   * there is nothing left to work for.
+   *
+   * @throws ReachError `unauthorized`, `reach_terminal` when the reach is over, cancelled, or has gone on without this attempt
+   */
+  async progress(id: string, token: string | undefined): Promise<void> {
+    const { runId, attempt } = await this.options.tokens.verify(token ?? '', id);
+    const description = await this.options.reader.describe(id);
+    const { timeout_ms: ttlMs } = description.memo as ReachMemo;
+    const wanted = description.status.name === 'RUNNING' && description.runId === runId;
+    if (!wanted || description.raw.workflowExtendedInfo?.cancelRequested) throw over(id, 'stop working on it');
+    await this.options.tree.sign({ reachId: id, runId, attempt, ttlMs });
+  }
+
+  /** Leaves a trace of it; that there is none while etcd is away harms nobody. */
+  private async discard({ reachId, runId, attempt }: ReachTokenClaims): Promise<void> {
+    const note = { at: new Date().toISOString(), attempt, run_id: runId };
+    await this.options.tree.noteLateResult(reachId, note).catch(() => undefined);
   }
 
   private assertOutput(
@@ -44,17 +93,35 @@ export class LateResults {
     agentVersion: string,
     { ability, output }: { ability: string; output: JsonObject },
   ): void {
+    const schema = this.schemaOf(agentName, agentVersion, ability);
+    const errors = schema === undefined ? [] : validatePayload(schema, output);
+    if (errors.length > 0) throw mismatch(ability, errors);
+  }
+
+  private schemaOf(agentName: string, agentVersion: string, ability: string) {
     const agent = this.options
       .world()
       .agents.find(({ name, version }) => name === agentName && version === agentVersion);
-    const schema = agent && capabilityOf(agent.descriptor, ability)?.output_schema;
-    const errors = schema === undefined ? [] : validatePayload(schema, output);
-    if (errors.length > 0) {
-      throw new ReachError(
-        'response_schema_mismatch',
-        `The result does not match the output schema of ${ability}; correct it and send it again`,
-        { errors },
-      );
-    }
+    return agent && capabilityOf(agent.descriptor, ability)?.output_schema;
   }
+}
+
+function mismatch(ability: string, errors: FieldError[]): ReachError {
+  return new ReachError(
+    'response_schema_mismatch',
+    `The result does not match the output schema of ${ability}; correct it and send it again`,
+    { errors },
+  );
+}
+
+/** The agent is the sender here: what it sends is a body that is too large. */
+function tooLarge(caught: unknown): never {
+  const error = ReachError.from(caught);
+  throw error.code === 'agent_response_too_large'
+    ? new ReachError('payload_too_large', error.message, { ...error.options, errors: [{ pointer: '/output', message: 'is too large' }] })
+    : error;
+}
+
+function over(id: string, so: string): ReachError {
+  return new ReachError('reach_terminal', `The reach is already over; ${so}`, { extra: { reach_id: id } });
 }

@@ -28,6 +28,7 @@ const querySchema = z.strictObject({
   ability: filterText,
   agent: filterText,
   source: filterText,
+  parent: z.string().regex(/^r-[a-z2-7]{32}$/, 'must be a reach id').optional(),
   since: z.iso.datetime({ offset: true }).optional(),
   cursor: filterCursor,
   limit: z.coerce.number().int().min(1).max(200).default(50),
@@ -57,10 +58,11 @@ export class ReachLister {
   }
 }
 
-function visibilityQuery({ status, since, ...who }: z.infer<typeof querySchema>): string {
+function visibilityQuery({ status, since, parent, ...who }: z.infer<typeof querySchema>): string {
   const terms = [`WorkflowType = '${REACH_WORKFLOW}'`];
   if (status) terms.push(STATUS_QUERY[status]);
   terms.push(...whoTerms(who));
+  if (parent) terms.push(`ReachParent = '${parent}'`);
   if (since) terms.push(`StartTime >= '${new Date(since).toISOString()}'`);
   return terms.join(' AND ');
 }

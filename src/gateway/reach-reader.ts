@@ -4,6 +4,7 @@ import { TerminatedFailure } from '@temporalio/common';
 import { ReachError } from '../protocol/reach-error';
 import type { ReachLinks } from '../protocol/shapes';
 import { REACH_WORKFLOW, type ReachMemo, type ReachOutput } from '../../workflows/messages';
+import type { Deliveries } from './callbacks/deliveries';
 import { endFromFailure, failedView, resultBody, runningView, type ReachEnd, type ReachView } from './reach-view';
 import { bounded, ENGINE_TIMEOUT_MS, fromTemporal, isWaitOver, notFound } from './temporal-errors';
 
@@ -16,6 +17,8 @@ export interface ReachReaderOptions {
   namespace: string;
   /** Base URL of the Temporal Web UI, for links; null hides them. */
   temporalUiUrl: string | null;
+  /** Tells how the callback of an ended reach stands; absent where nobody asks. */
+  deliveries?: Pick<Deliveries, 'summary'>;
 }
 
 /** Reads reaches: exact, from the run itself; never through queries, which would need a worker. */
@@ -46,9 +49,23 @@ export class ReachReader {
     if (description.status.name === 'RUNNING') return runningView(description, memo, this.links(id));
     const end = await this.waitForEnd(id, ENGINE_TIMEOUT_MS);
     if (!end) throw fromTemporal(new Error('transport'), 'read the outcome');
-    return end.status === 'completed'
-      ? resultBody(id, memo, { output: end.output, replayed: false })
-      : failedView(description, memo, { end, links: this.links(id) });
+    const view =
+      end.status === 'completed'
+        ? resultBody(id, memo, { output: end.output, replayed: false })
+        : failedView(description, memo, { end, links: this.links(id) });
+    return memo.notify ? { ...view, ...(await this.told(id, description.runId, memo.notify)) } : view;
+  }
+
+  /** How the callbacks of a run's end stand. */
+  private async told(
+    reachId: string,
+    runId: string,
+    kinds: NonNullable<ReachMemo['notify']>,
+  ): Promise<Pick<ReachView, 'callback' | 'reply'>> {
+    const { deliveries } = this.options;
+    if (!deliveries) return {};
+    const summaries = kinds.map(async (kind) => [kind, await deliveries.summary({ reachId, runId, kind })] as const);
+    return Object.fromEntries(await Promise.all(summaries));
   }
 
   /**

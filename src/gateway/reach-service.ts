@@ -1,5 +1,7 @@
 import { WithStartWorkflowOperation, WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
+import type { Payloads } from '../payloads';
 import type { Envelope, EnvelopeInput } from '../protocol/envelope';
+import type { CanonicalDigest } from '../protocol/identity';
 import { ReachError } from '../protocol/reach-error';
 import { capabilityOf, routedTarget, type RoutedTarget } from '../protocol/routed-target';
 import type { Decision, ReachResult, Receipt } from '../protocol/shapes';
@@ -8,7 +10,11 @@ import type { World } from '../protocol/world';
 import { fallbackFor, type Router, type RouteRequest } from '../routing';
 import type { RoutingLog } from '../telemetry/routing-log';
 import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type Routed } from '../../workflows/messages';
+import type { EgressPolicy } from '../policy/egress';
+import { assertCallbackAllowed } from './callbacks/rules';
+import { knownFindings, openPayload } from './payload-opening';
 import { fallbackDecision, mayStandInFor } from './fallback';
+import { inherit, type Nesting, type ParentCall } from './nesting';
 import type { ReachReader } from './reach-reader';
 import { memoOf, newReceipt, RUN_TIMEOUT_SLACK_MS, startOptions, type Plan } from './reach-start';
 import { receiptOf, resultBody, withDecision, type RunningView } from './reach-view';
@@ -25,6 +31,9 @@ export interface ReachServiceOptions {
   protocolTimeoutMs: number;
   newMessageId: () => string;
   log: RoutingLog;
+  nesting: Pick<Nesting, 'join'>;
+  payloads: Pick<Payloads, 'open' | 'outline' | 'keepIfLarge' | 'hold'>;
+  egress: EgressPolicy;
 }
 
 /** One request to reach somebody. `waitMs` 0 means: receipt at once. */
@@ -34,6 +43,10 @@ export interface ReachCall {
   waitMs: number;
   /** 32 hex digits of the caller's W3C trace, or a new one. */
   traceId: string;
+  /** The call of an agent that this reach is made for (R10). */
+  parent?: ParentCall | null;
+  /** Length of the body that the envelope was read from: the payload is no larger by much. */
+  bodyBytes?: number;
 }
 
 /** What the caller is answered. `problem`: the key was used before, and that reach ended without an answer. */
@@ -47,20 +60,45 @@ export class ReachService {
   constructor(private readonly options: ReachServiceOptions) {}
 
   /** @throws ReachError: refusals create no workflow; failures of a reach that was waited for carry its problem */
-  async accept(call: ReachCall): Promise<ReachAnswer> {
-    const envelope = this.complete(call);
+  async accept(sent: ReachCall): Promise<ReachAnswer> {
+    assertCallbackAllowed(sent.input, this.options.egress);
+    const { call, canonical } = await this.opened(sent);
+    const { parent } = call;
+    const asked = this.complete(call);
+    const envelope = parent ? inherit(asked, call.input, parent) : asked;
     const id = reachIdOf(envelope, this.options.tenant);
-    const digest = fingerprint(envelope);
+    // The next-best agent, asked after the first failed, makes the same nested reaches: it is no other request.
+    const digest = fingerprint(parent ? { ...envelope, source_agent: '' } : envelope, canonical);
     let routed: Routed;
     try {
-      routed = await this.route(envelope);
+      routed = await this.route(envelope, parent?.inheritance.chain);
     } catch (refusal) {
       if (refusal instanceof ReachError) this.options.log.refused(refusal);
       return this.replayInsteadOf(refusal, { id, digest, call, keyed: envelope.key_origin !== 'message' });
     }
     this.options.log.decided(routed.decision, id);
-    const plan = { id, envelope, routed, digest };
-    return call.waitMs > 0 ? this.startAndWait(plan, call) : this.startAsync(plan, call);
+    const nested = parent && (await this.options.nesting.join(parent, id, envelope));
+    const plan = { id, envelope: await this.claimed(envelope, call.bodyBytes), routed, digest, ...nested };
+    return sent.waitMs > 0 ? this.startAndWait(plan, sent) : this.startAsync(plan, sent);
+  }
+
+  /** The call with its payload, wherever that is kept. */
+  private async opened(call: ReachCall): Promise<{ call: ReachCall; canonical?: CanonicalDigest }> {
+    const { payload_ref } = call.input;
+    if (payload_ref === undefined) return { call };
+    const { payloads, world } = this.options;
+    const { payload, canonical } = await openPayload(payloads, { ...call.input, payload_ref }, world());
+    return { call: { ...call, input: { ...call.input, payload } }, canonical };
+  }
+
+  /** The envelope as its history has it: without a payload that is large, with a reference to it. */
+  private async claimed(envelope: Envelope, sourceBytes?: number): Promise<Envelope> {
+    const { payloads } = this.options;
+    const { payload_ref, timeout_ms: keepMs } = envelope;
+    const ref = payload_ref ?? (await payloads.keepIfLarge(envelope.payload, { sourceBytes, keepMs }));
+    if (ref === null) return envelope;
+    if (payload_ref !== undefined) await payloads.hold(ref, keepMs);
+    return { ...envelope, payload: {}, payload_ref: ref };
   }
 
   private complete({ input, principal }: ReachCall): Envelope {
@@ -78,18 +116,18 @@ export class ReachService {
     return undefined;
   }
 
-  private async route(envelope: Envelope): Promise<Routed> {
+  private async route(envelope: Envelope, chain?: string[]): Promise<Routed> {
     try {
-      return await this.routeTo(envelope);
+      return await this.routeTo(envelope, chain);
     } catch (refusal) {
-      const standIn = refusal instanceof ReachError ? await this.standIn(envelope, refusal) : null;
+      const standIn = refusal instanceof ReachError ? await this.standIn(envelope, { refusal, chain }) : null;
       if (standIn) return standIn;
       throw refusal;
     }
   }
 
-  private async routeTo(envelope: Envelope): Promise<Routed> {
-    const request = routeRequest(envelope);
+  private async routeTo(envelope: Envelope, chain?: string[]): Promise<Routed> {
+    const request = { ...routeRequest(envelope), chain };
     const decision = await this.options.router.route(request);
     return {
       decision,
@@ -106,14 +144,17 @@ export class ReachService {
   }
 
   /** Nobody can take it now, through no fault of the caller's: the ability's fallback may (R30). */
-  private async standIn(envelope: Envelope, refusal: ReachError): Promise<Routed | null> {
+  private async standIn(
+    envelope: Envelope,
+    { refusal, chain }: { refusal: ReachError; chain?: string[] },
+  ): Promise<Routed | null> {
     const declared = mayStandInFor(refusal) ? fallbackFor(this.options.world(), routeRequest(envelope)) : undefined;
     if (!declared) return null;
     const { fallback } = declared;
     const because = refusal.code;
     if ('agent' in fallback) {
       const asked = { ...envelope, target_agent: fallback.agent, version: undefined };
-      const routed = await this.routeTo(asked).catch(() => null);
+      const routed = await this.routeTo(asked, chain).catch(() => null);
       return routed && { ...routed, stand_in: { because } };
     }
     const decision = fallbackDecision(envelope, { declared, refusal, decisionId: this.options.newMessageId() });
@@ -152,7 +193,8 @@ export class ReachService {
     );
     if (!end) return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, call, acceptedAt) };
     if (end.status !== 'completed') throw ReachError.fromProblem(withDecision(end.problem, memoOf(plan, call.traceId)));
-    const memo = { message_id: plan.envelope.message_id, trace_id: call.traceId };
+    const { ability } = plan.routed.decision.chosen;
+    const memo = { message_id: plan.envelope.message_id, ability, trace_id: call.traceId };
     return {
       kind: 'result',
       reachId: plan.id,
@@ -223,7 +265,9 @@ export function routeRequest(
   envelope: Pick<Envelope, 'payload' | 'type' | 'group' | 'mode' | 'metadata'> & Partial<Envelope>,
 ): RouteRequest {
   const { ability, target_agent, payload, type, version, group, mode, metadata } = envelope;
-  return { ability, target_agent, payload: payload as RouteRequest['payload'], type, version, group, mode, metadata };
+  const request = { ability, target_agent, payload, type, version, group, mode, metadata };
+  const findings = knownFindings(payload);
+  return findings ? { ...request, findings } : request;
 }
 
 function keyReused(): ReachError {

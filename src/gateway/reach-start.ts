@@ -1,6 +1,8 @@
 /** What a reach is started with: its input, what its record keeps, and what the Temporal Web UI shows of it. Pure. */
 import type { WorkflowStartOptions } from '@temporalio/client';
 import type { Envelope } from '../protocol/envelope';
+import type { Lineage } from '../protocol/lineage';
+import { DEFAULT_MAX_TOTAL_RETRIES } from '../protocol/limits';
 import type { ReachLinks, Receipt } from '../protocol/shapes';
 import type { ReachInput, ReachMemo, Routed } from '../../workflows/messages';
 
@@ -10,6 +12,8 @@ export interface Plan {
   envelope: Envelope;
   routed: Routed;
   digest: string;
+  /** Set when another reach's agent made this one (R10). */
+  lineage?: Lineage;
 }
 
 /** Slack for lost workflow tasks before the server ends a run whose own deadline never came to be checked, ms. */
@@ -20,7 +24,7 @@ export function startOptions(
   plan: Plan,
   facts: { tenant: string; taskQueue: string; traceId: string; callerWaits: boolean },
 ) {
-  const { envelope, routed, digest, id } = plan;
+  const { envelope, routed, digest, id, lineage } = plan;
   const { chosen } = routed.decision;
   const input: ReachInput = {
     tenant: facts.tenant,
@@ -29,6 +33,7 @@ export function startOptions(
     caller_waits: facts.callerWaits,
     trace_id: facts.traceId,
     fingerprint: digest,
+    ...(lineage && { lineage }),
   };
   return {
     workflowId: id,
@@ -43,6 +48,7 @@ export function startOptions(
       ReachAgent: [chosen.agent_name],
       ReachVersion: [chosen.agent_version],
       ReachSource: [envelope.source_agent],
+      ...(lineage && { ReachParent: [lineage.parent] }),
     },
     staticSummary: `${chosen.ability} → ${chosen.agent_name} (${chosen.score.toFixed(3)})`.slice(0, 200),
     staticDetails: details(plan),
@@ -50,7 +56,7 @@ export function startOptions(
 }
 
 /** The kept facts of a reach that has just been accepted. */
-export function memoOf({ envelope, routed, digest }: Plan, traceId: string): ReachMemo {
+export function memoOf({ envelope, routed, digest, lineage }: Plan, traceId: string): ReachMemo {
   const { chosen, decision_id, route_reason } = routed.decision;
   return {
     fingerprint: digest,
@@ -63,7 +69,16 @@ export function memoOf({ envelope, routed, digest }: Plan, traceId: string): Rea
     agent_name: chosen.agent_name,
     agent_version: chosen.agent_version,
     route_reason,
+    ...notified(envelope),
+    ...(lineage && { lineage }),
+    ...(envelope.max_total_retries !== DEFAULT_MAX_TOTAL_RETRIES && { max_total_retries: envelope.max_total_retries }),
   };
+}
+
+/** Who is told of its end (R5). */
+function notified({ callback, reply_to }: Envelope): Pick<ReachMemo, 'notify'> {
+  const notify = [...(callback ? ['callback' as const] : []), ...(reply_to ? ['reply' as const] : [])];
+  return notify.length > 0 ? { notify } : {};
 }
 
 /** The receipt of a reach that has just been accepted. */

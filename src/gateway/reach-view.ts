@@ -3,6 +3,8 @@
  */
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import type { DeliverySummary } from '../protocol/callback-target';
+import { claimMembers } from './large-output';
 import { ReachError, type Problem } from '../protocol/reach-error';
 import { remainingMs } from '../policy/deadline-budget';
 import type { AttemptRecord, ReachLinks, ReachResult, ReachStatus, Receipt } from '../protocol/shapes';
@@ -20,6 +22,8 @@ export type RunningView = Omit<Receipt, 'status' | 'expires_in_ms'> & {
   attempts: AttemptRecord[];
   error?: Problem;
   ended_at?: string;
+  callback?: DeliverySummary;
+  reply?: DeliverySummary;
 };
 
 /** `GET /v1/reaches/{id}`: the result, or the status with what is known so far. */
@@ -28,7 +32,7 @@ export type ReachView = ReachResult | RunningView;
 /** The 200 body of a completed reach. */
 export function resultBody(
   reachId: string,
-  memo: Pick<ReachMemo, 'message_id' | 'trace_id'>,
+  memo: Pick<ReachMemo, 'message_id' | 'ability' | 'trace_id'>,
   end: { output: ReachOutput; replayed: boolean },
 ): ReachResult {
   const { output } = end;
@@ -37,12 +41,14 @@ export function resultBody(
     reach_id: reachId,
     message_id: memo.message_id,
     status: 'completed',
+    ability: memo.ability,
     agent_name: output.agent_name,
     agent_version: output.agent_version,
     instance: output.instance,
     route_reason: output.route_reason,
     confidence: output.confidence,
     output: output.output,
+    ...claimMembers(output.output_claim),
     ...(answer !== undefined && { answer }),
     degraded: output.degraded_by !== undefined,
     attempts: output.attempts.length,

@@ -12,3 +12,14 @@ const MAX_GROWTH = 5;
 export function isOverSize(value: Json, sourceBytes: number, limitBytes: number): boolean {
   return sourceBytes * MAX_GROWTH > limitBytes && Buffer.byteLength(JSON.stringify(value)) > limitBytes;
 }
+
+/**
+ * A value as compact JSON if that takes more than `limitBytes`; null if it does not. Written out, once, only when it might.
+ *
+ * @param sourceBytes length of the text that the value was read from; unknown: it is measured
+ */
+export function compactIfOver(value: Json, sourceBytes: number | undefined, limitBytes: number): string | null {
+  if (sourceBytes !== undefined && sourceBytes * MAX_GROWTH <= limitBytes) return null;
+  const compact = JSON.stringify(value);
+  return Buffer.byteLength(compact) > limitBytes ? compact : null;
+}

@@ -22,7 +22,8 @@ export function agentCall({ envelope, ...parts }: CallParts): AgentCall {
     reach_id: parts.reachId,
     ability: parts.ability,
     type: envelope.type,
-    payload: envelope.payload as AgentCall['payload'],
+    payload: envelope.payload,
+    ...(envelope.payload_ref && { payload_ref: envelope.payload_ref }),
     context_id: envelope.context_id ?? null,
     idempotency_key: envelope.idempotency_key,
     delivery_semantics: envelope.delivery_semantics,
@@ -33,6 +34,7 @@ export function agentCall({ envelope, ...parts }: CallParts): AgentCall {
     fence: fenceOf(parts.runStartMs, parts.attempt),
     deadline_ms: Math.max(1, Math.floor(parts.deadlineMs)),
     bypass: parts.bypass,
+    ...(envelope.event && { event: envelope.event }),
   };
 }
 

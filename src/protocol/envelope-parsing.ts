@@ -1,5 +1,6 @@
 /** From a request's body and headers to a complete envelope (R2). */
 import { createHash } from 'node:crypto';
+import type { z } from 'zod';
 import {
   envelopeSchema,
   idempotencyKeySchema,
@@ -12,7 +13,6 @@ import { resolvePointer } from './json-pointer';
 import { describeValue, type PlainObject } from './json-rules';
 import { DEFAULT_ASYNC_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS } from './limits';
 import type { FieldError } from './reach-error';
-import type { JsonObject } from './shapes';
 import { assertPlainJson } from './strict-json';
 import { validate } from './findings';
 
@@ -29,8 +29,13 @@ export interface EnvelopeHeaders {
  * @throws ReachError `invalid_request` with every finding, also when a header contradicts the body.
  */
 export function parseEnvelope(body: unknown, headers: EnvelopeHeaders = {}): EnvelopeInput {
+  return parseWithHeaders(envelopeSchema, body, headers);
+}
+
+/** {@link parseEnvelope} for an envelope of any kind that has these fields. */
+export function parseWithHeaders<S extends z.ZodType>(schema: S, body: unknown, headers: EnvelopeHeaders): z.output<S> {
   assertPlainJson(body);
-  if (body === null || typeof body !== 'object' || Array.isArray(body)) return validate(envelopeSchema, body);
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) return validate(schema, body);
   const before: FieldError[] = [];
   const merged: PlainObject = { ...body };
   mergeHeader(merged, before, {
@@ -43,7 +48,7 @@ export function parseEnvelope(body: unknown, headers: EnvelopeHeaders = {}): Env
     header: 'X-Reach-Timeout-Ms',
     value: timeoutFromHeader(headers, before),
   });
-  return validate(envelopeSchema, merged, { before });
+  return validate(schema, merged, { before });
 }
 
 interface HeaderValue {
@@ -118,6 +123,7 @@ export function completeEnvelope(input: EnvelopeInput, context: CompletionContex
   const key = chooseKey(input, messageId, context.capability?.idempotency_from);
   return {
     ...input,
+    payload: input.payload ?? {},
     timeout_ms: input.timeout_ms ?? (input.mode === 'async' ? DEFAULT_ASYNC_TIMEOUT_MS : DEFAULT_TIMEOUT_MS),
     message_id: messageId,
     source_agent: input.source_agent ?? context.principal,
@@ -128,7 +134,7 @@ export function completeEnvelope(input: EnvelopeInput, context: CompletionContex
 
 function chooseKey(input: EnvelopeInput, messageId: string, from?: string): { value: string; origin: KeyOrigin } {
   if (input.idempotency_key !== undefined) return { value: input.idempotency_key, origin: 'caller' };
-  const value = from === undefined ? undefined : resolvePointer(input.payload as JsonObject, from);
+  const value = from === undefined ? undefined : resolvePointer(input.payload ?? {}, from);
   const usable = typeof value === 'number' || (typeof value === 'string' && value !== '');
   return usable ? { value: shortKey(String(value)), origin: 'payload' } : { value: messageId, origin: 'message' };
 }

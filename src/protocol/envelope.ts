@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { callbackSchema, replyToSchema } from './callback-target';
 import * as limits from './limits';
-import type { Json, JsonObject } from './shapes';
+import { isPayloadRef } from './payload-ref';
+import type { EventContext, Json, JsonObject } from './shapes';
 import { isVersionRange, normalizeVersion, VERSION_RANGE_FIX } from './versions';
 
 const NO_CONTROL = /^[^\u0000-\u001f\u007f]*$/;
@@ -80,9 +82,15 @@ export const envelopeSchema = z
       .optional()
       .meta({ description: 'The ability wanted; `*` asks for whichever fits the payload.', example: 'refund' }),
     target_agent: targetAgentSchema.optional(),
-    payload: jsonObjectSchema.meta({ description: "Validated against the ability's input schema." }),
+    payload: jsonObjectSchema.optional().meta({ description: "Validated against the ability's input schema." }),
+    payload_ref: z.string().refine(isPayloadRef, 'must read sha256:<64 hex digits>:<bytes>').optional().meta({
+      description: 'In place of `payload`: what `POST /v1/payloads/{message_id}:complete` answered.',
+    }),
     type: idText(64).default('task'),
-    mode: z.enum(['sync', 'async']).default('sync'),
+    mode: z
+      .enum(['sync', 'async'])
+      .default('sync')
+      .meta({ description: 'With `event` an envelope is another one: it has a topic and no target.' }),
     delivery_semantics: z.enum(['at_least_once', 'at_most_once', 'exactly_once']).default('at_least_once'),
     idempotency_key: idempotencyKeySchema.optional(),
     timeout_ms: timeoutMsSchema.optional(),
@@ -92,11 +100,27 @@ export const envelopeSchema = z
     message_id: idText(128).optional(),
     context_id: idText(128).optional(),
     max_total_retries: z.number().int().min(0).max(1000).default(limits.DEFAULT_MAX_TOTAL_RETRIES),
+    callback: callbackSchema.optional().meta({
+      description: 'The end of the reach is posted there, signed per Standard Webhooks.',
+    }),
+    reply_to: replyToSchema.optional().meta({
+      description: 'The end of the reach is signalled to this workflow, or published to this topic.',
+    }),
     metadata: metadataSchema.default({}),
   })
   .refine((value) => value.ability !== undefined || value.target_agent !== undefined, {
     path: ['ability'],
     message: 'is missing; name an ability, a target_agent, or both',
+    ...always,
+  })
+  .refine((value) => value.payload !== undefined || value.payload_ref !== undefined, {
+    path: ['payload'],
+    message: 'is missing; send a payload or a payload_ref',
+    ...always,
+  })
+  .refine((value) => value.payload === undefined || value.payload_ref === undefined, {
+    path: ['payload_ref'],
+    message: 'stands beside a payload; send one of them',
     ...always,
   })
   .refine((value) => value.delivery_semantics !== 'exactly_once' || value.idempotency_key !== undefined, {
@@ -116,12 +140,16 @@ export type KeyOrigin = 'caller' | 'payload' | 'message';
 /** A complete envelope: what a reach works with and what its history shows. */
 export interface Envelope extends Omit<
   EnvelopeInput,
-  'timeout_ms' | 'idempotency_key' | 'source_agent' | 'message_id'
+  'payload' | 'timeout_ms' | 'idempotency_key' | 'source_agent' | 'message_id'
 > {
+  /** Empty where the content is kept under `payload_ref`: then it is read where it is needed, and nowhere else. */
+  payload: JsonObject;
   timeout_ms: number;
   idempotency_key: string;
   /** Decides how the reach id is derived; absent means `caller`. */
   key_origin?: KeyOrigin;
   source_agent: string;
   message_id: string;
+  /** Set when this is an event's delivery to one subscriber. */
+  event?: EventContext;
 }

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Envelope } from './envelope';
-import { canonicalJson, fingerprint, reachId, reachIdOf, reachIdOfMessage } from './identity';
-import type { Json } from './shapes';
+import { canonicalDigest, canonicalJson, fingerprint, reachId, reachIdOf, reachIdOfMessage } from './identity';
+import type { Json, JsonObject } from './shapes';
 
 const envelope: Envelope = {
   ability: 'refund',
@@ -104,5 +105,37 @@ describe('canonicalJson', () => {
 
   it('writes -0 as 0 and leaves undefined members out', () => {
     expect(canonicalJson({ b: -0, a: undefined } as unknown as Json)).toBe('{"b":0}');
+  });
+});
+
+describe('the digest of canonical JSON that is written out in pieces', () => {
+  it('is that of the whole text', () => {
+    const long = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => `${text}🧾`.repeat(7_000));
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), long)), (value) => {
+        const plain = JSON.parse(JSON.stringify(value)) as JsonObject;
+        const text = canonicalJson(plain);
+        const sha256 = createHash('sha256').update(text).digest('hex');
+        expect(canonicalDigest(plain)).toEqual({ sha256, bytes: Buffer.byteLength(text) });
+      }),
+    );
+  });
+});
+
+describe('the fingerprint of a payload that was read elsewhere', () => {
+  const small = { sha256: 'a'.repeat(64), bytes: 1_048_576 };
+  const large = { sha256: 'a'.repeat(64), bytes: 1_048_577 };
+  const payload_ref = `sha256:${'b'.repeat(64)}:300000` as const;
+
+  it('is that of the payload itself up to 1 MiB, however it came', () => {
+    expect(fingerprint({ ...envelope, payload_ref }, small)).toBe(fingerprint(envelope));
+  });
+
+  it('is that of its content over 1 MiB, whatever outline of it is here', () => {
+    const known = fingerprint(envelope, large);
+    expect(known).not.toBe(fingerprint(envelope));
+    expect(fingerprint({ ...envelope, payload: {}, payload_ref }, large)).toBe(known);
+    expect(fingerprint(envelope, { ...large, sha256: 'c'.repeat(64) })).not.toBe(known);
+    expect(fingerprint({ ...envelope, ability: 'other' }, large)).not.toBe(known);
   });
 });

@@ -36,3 +36,5 @@ export const MAX_SCHEMA_PATTERN_WEIGHT = 10_000;
 export const MAX_DESCRIPTOR_PATTERN_WEIGHT = 20_000;
 /** Largest JSON Schema of an agent, as compact JSON. */
 export const MAX_SCHEMA_BYTES = 65_536;
+/** Largest event, attributes and data as compact JSON: with its subscribers it must fit into one history event. */
+export const MAX_EVENT_BYTES = 98_304;

@@ -1,3 +1,4 @@
+import type { ContextConflict } from './context';
 import { ERROR_TABLE, isErrorCode, isRetryableByCaller, type ErrorCode } from './error-codes';
 import type { AttemptRecord, Diagnosis } from './shapes';
 
@@ -36,6 +37,8 @@ export interface ProblemContext {
   /** How the reach ended, where the code alone does not say: after `outcome_unknown` the work may have been done. */
   reach_status: 'dead_lettered' | 'expired' | 'outcome_unknown';
   details: Record<string, unknown>;
+  /** With `context_conflict`: every field that was not at its base version, and what it is now (R32). */
+  conflicts: ContextConflict[];
 }
 
 const CONTEXT_KEYS = Object.keys({
@@ -49,6 +52,7 @@ const CONTEXT_KEYS = Object.keys({
   last_error: 0,
   reach_status: 0,
   details: 0,
+  conflicts: 0,
 } satisfies Record<keyof ProblemContext, 0>) as (keyof ProblemContext)[];
 
 /** RFC 9457 problem document, `application/problem+json`. */

@@ -4,7 +4,7 @@ import { ReachTokens } from './reach-token';
 
 const secret = randomBytes(32);
 const tokens = new ReachTokens(secret);
-const claims = { reachId: 'r-1', runId: 'run', attempt: 2 };
+const claims = { reachId: 'r-1', runId: 'run', attempt: 2, nested: null };
 const refused = expect.objectContaining({ code: 'unauthorized' }) as unknown;
 
 describe('reach tokens', () => {

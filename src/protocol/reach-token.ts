@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
+import type { Inheritance } from './lineage';
 import { ReachError } from './reach-error';
 
 /** What a reach token stands for: this reach, this run, this attempt, until its end, and nothing else. */
@@ -7,6 +8,16 @@ export interface ReachTokenClaims {
   reachId: string;
   runId: string;
   attempt: number;
+  /** What reaches inherit that are made with the token (R10). Null in tokens of 0.1. */
+  nested: NestedTerms | null;
+}
+
+/** What an agent's own reaches inherit, and how long it had when the token was made. */
+export interface NestedTerms {
+  inheritance: Inheritance;
+  /** What the attempt might use, ms, and when that began, Unix ms by the clock of the worker. */
+  budgetMs: number;
+  issuedMs: number;
 }
 
 const AUDIENCE = 'agent-reach/reach';
@@ -28,7 +39,7 @@ export class ReachTokens {
 
   /** A token for one attempt; `lifetimeMs` is what is left of the reach, and a minute for clock differences. */
   issue(claims: ReachTokenClaims & { lifetimeMs: number }): Promise<string> {
-    return new SignJWT({ run: claims.runId, att: claims.attempt })
+    return new SignJWT({ run: claims.runId, att: claims.attempt, ...(claims.nested && { nested: claims.nested }) })
       .setProtectedHeader({ alg: 'HS256' })
       .setSubject(claims.reachId)
       .setAudience(AUDIENCE)
@@ -37,18 +48,25 @@ export class ReachTokens {
   }
 
   /** @throws ReachError `unauthorized` when the token is not one of ours, has ended, or is for another reach */
-  async verify(token: string, reachId: string): Promise<ReachTokenClaims> {
+  async verify(token: string, reachId?: string): Promise<ReachTokenClaims> {
     try {
       const { payload } = await jwtVerify(token, this.#secret, {
         algorithms: ['HS256'],
         audience: AUDIENCE,
-        subject: reachId,
+        ...(reachId !== undefined && { subject: reachId }),
       });
-      return { reachId, runId: String(payload.run), attempt: Number(payload.att) };
+      const { sub, run, att, nested } = payload;
+      return {
+        reachId: String(sub),
+        runId: String(run),
+        attempt: Number(att),
+        nested: (nested as NestedTerms | undefined) ?? null,
+      };
     } catch (cause) {
+      const whose = reachId === undefined ? 'valid' : 'valid for this reach';
       throw new ReachError(
         'unauthorized',
-        'The reach token is not valid for this reach; use the X-Reach-Token header of the request',
+        `The reach token is not ${whose}; use the X-Reach-Token header of the request`,
         { cause },
       );
     }

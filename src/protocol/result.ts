@@ -4,6 +4,8 @@
  * free of zod, and result.test.ts holds that the two agree.
  */
 import { z } from 'zod';
+import { contextConflictSchema } from './context';
+import { deliverySummarySchema } from './callback-target';
 import { jsonObjectSchema, jsonValueSchema } from './envelope';
 import { ERROR_CODES, ERROR_TABLE, type ErrorCode } from './error-codes';
 
@@ -55,6 +57,7 @@ export const diagnosisSchema = z
       'message_type_not_accepted',
       'version_mismatch',
       'payload_schema_mismatch',
+      'delegation_loop',
       'breaker_open',
       'off_topic',
     ]),
@@ -98,6 +101,7 @@ export const problemSchema = z
     reach_status: z.enum(['dead_lettered', 'expired', 'outcome_unknown']).optional(),
     last_error: z.object({ code: errorCodeSchema, message: z.string() }).optional(),
     details: z.record(z.string(), z.unknown()).optional(),
+    conflicts: z.array(contextConflictSchema).optional(),
   })
   .meta({ id: 'Problem' });
 
@@ -112,6 +116,13 @@ const known = {
   decision_id: z.string(),
   trace_id: traceId,
   replayed: z.boolean().meta({ description: 'The outcome of an earlier send under the same key.' }),
+};
+
+const told = {
+  callback: deliverySummarySchema
+    .optional()
+    .meta({ description: "How the callback with the reach's end stands; only where the envelope asks for one." }),
+  reply: deliverySummarySchema.optional().meta({ description: 'The same of `reply_to`.' }),
 };
 
 const acceptance = {
@@ -130,13 +141,16 @@ export const resultSchema = z
   .object({
     ...known,
     status: z.literal('completed'),
+    ability: z.string(),
     instance: z.string().nullable(),
     confidence: z.number().min(0).max(1).meta({ description: "The decision's; the agent's own stays in `output`." }),
     output: jsonObjectSchema,
+    output_ref: z.string().optional().meta({ description: 'The answer was large: `GET /v1/payloads/{output_ref}`.' }),
     answer: jsonValueSchema.optional(),
     degraded: z.boolean().meta({ description: "The ability's fallback answered." }),
     attempts: z.number().int().min(0),
     duration_ms: milliseconds,
+    ...told,
   })
   .meta({ id: 'Result' });
 
@@ -150,6 +164,7 @@ export const reachViewSchema = z
     attempts: z.array(attemptSchema),
     error: problemSchema.optional(),
     ended_at: timestamp.optional(),
+    ...told,
   })
   .meta({ id: 'Reach' });
 

@@ -12,6 +12,8 @@ export interface RoutedTarget {
   timeout_ms: number;
   max_retry: number;
   idempotent: boolean | null;
+  /** How long an agent that accepted may give no sign before the message is delivered again (R5), ms. */
+  ack_timeout_ms?: number;
   /** What stands in when the ability cannot be had (R30). */
   fallback?: Fallback;
 }
@@ -33,6 +35,7 @@ export function routedTarget(descriptor: Descriptor, ability: string, protocolTi
     timeout_ms: capability?.timeout_ms ?? endpoint?.timeout_ms ?? protocolTimeoutMs,
     max_retry: endpoint?.max_retry ?? DEFAULT_MAX_RETRY,
     idempotent: capability?.idempotent ?? null,
+    ...(endpoint?.ack_timeout_ms !== undefined && { ack_timeout_ms: endpoint.ack_timeout_ms }),
     ...(fallback && { fallback }),
   };
 }

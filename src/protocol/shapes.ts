@@ -3,6 +3,7 @@
  * time, so workflow code may import it. All JSON is snake_case; times are ISO 8601 in UTC, durations ms.
  */
 import type { ErrorCode } from './error-codes';
+import type { DeliverySummary } from './callback-target';
 import type { AdmissionMark } from './reliability';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -104,6 +105,7 @@ export interface Diagnosis {
     | 'message_type_not_accepted'
     | 'version_mismatch'
     | 'payload_schema_mismatch'
+    | 'delegation_loop'
     | 'breaker_open'
     | 'off_topic';
   message: string;
@@ -142,6 +144,7 @@ export interface ReachResult {
   reach_id: string;
   message_id: string;
   status: 'completed';
+  ability: string;
   agent_name: string;
   agent_version: string;
   instance: string | null;
@@ -149,6 +152,8 @@ export interface ReachResult {
   /** The decision's confidence, 0–1; the agent's own stays in `output`. */
   confidence: number;
   output: JsonObject;
+  /** Where `output` is too large to be told: `GET /v1/payloads/{output_ref}` has it. */
+  output_ref?: string;
   answer?: Json;
   degraded: boolean;
   attempts: number;
@@ -156,6 +161,10 @@ export interface ReachResult {
   replayed: boolean;
   decision_id: string;
   trace_id: string;
+  /** How the callback with its end stands; only where the envelope asks for one. */
+  callback?: DeliverySummary;
+  /** The same of `reply_to`. */
+  reply?: DeliverySummary;
 }
 
 export type AgentStatus = 'ready' | 'busy' | 'draining';
@@ -181,6 +190,13 @@ export interface InstanceState {
   source: 'static' | 'lease';
 }
 
+/** The event behind a delivery: where it was published, by which subscription it came, and its CloudEvents attributes as text. */
+export interface EventContext {
+  topic: string;
+  subscription_id: string;
+  attributes: Record<string, string>;
+}
+
 /** What an agent is sent, whatever protocol it speaks. */
 export interface AgentCall {
   message_id: string;
@@ -188,6 +204,8 @@ export interface AgentCall {
   ability: string;
   type: string;
   payload: JsonObject;
+  /** Set where the payload is large and not in here: who makes the call puts it in its place. */
+  payload_ref?: string;
   context_id: string | null;
   idempotency_key: string;
   delivery_semantics: DeliverySemantics;
@@ -203,6 +221,8 @@ export interface AgentCall {
   /** What this attempt may use, ms from now. */
   deadline_ms: number;
   bypass: boolean;
+  /** Set when an event is delivered (R3); `payload` is its data. */
+  event?: EventContext;
 }
 
 /** One step of a reach, read from the Temporal history (R33). */

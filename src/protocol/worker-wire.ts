@@ -24,13 +24,18 @@ export function agentTaskQueue(agent: { name: string; version: string; taskQueue
   return agent.taskQueue ?? `agent-reach.${agent.name}@${agent.version}`;
 }
 
-/** The activity's only argument: what every agent is sent, and the W3C trace context of the attempt. */
-export type WorkerCall = AgentCall & { traceparent: string };
+/**
+ * The activity's only argument: what every agent is sent, and the W3C trace context of the attempt. A large payload is
+ * absent: the agent gets it from the gateway, `GET /v1/payloads/{payload_ref}`.
+ */
+export type WorkerCall = Omit<AgentCall, 'payload'> & { payload?: JsonObject; traceparent: string };
 
 /** What the activity returns. */
 export interface WorkerAnswer {
-  /** The agent's whole answer. */
+  /** The agent's whole answer; empty where `output_ref` has it. */
   output: JsonObject;
+  /** A large answer, uploaded in chunks. */
+  output_ref?: string;
   /** The instance that answered. */
   instance: string;
   /** When the agent took the call up, ISO 8601; tells a lost request from a lost answer (R33). */

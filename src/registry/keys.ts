@@ -103,6 +103,36 @@ export class Keyspace {
     return `${this.base}/deduplication/`;
   }
 
+  /** Nested reaches by the reach that made them. */
+  get treeChildren(): string {
+    return `${this.base}/tree/children/`;
+  }
+
+  /** Last signs of agents that accepted, by reach, run and attempt. */
+  get signs(): string {
+    return `${this.base}/signs/`;
+  }
+
+  /** Results that came when nobody waited any more, by reach. */
+  get lateResults(): string {
+    return `${this.base}/late-results/`;
+  }
+
+  /** Retries of trees of reaches, by the run that the tree grew from. */
+  get treeRetries(): string {
+    return `${this.base}/tree/retries/`;
+  }
+
+  /** Subscriptions to topics, one key each. */
+  get subscriptions(): string {
+    return `${this.base}/subscriptions/`;
+  }
+
+  /** Shared contexts (R32), below each its fields. */
+  get contexts(): string {
+    return `${this.base}/contexts/`;
+  }
+
   /** A key below one of the prefixes, each part percent-encoded. */
   under(prefix: string, ...parts: string[]): string {
     return prefix + parts.map(segment).join('/');

@@ -85,6 +85,11 @@ const ERRORS: Record<Stage, ErrorOf> = {
     const options = { retryAfterMs: HEARTBEAT_INTERVAL_MS };
     return refuse('no_ready_instance', nobody, { offers, message, reason: 'not_ready', options });
   },
+  ancestor(nobody, offers) {
+    const chain = [...(nobody.request.chain ?? []), wanted(nobody)].join(' → ');
+    const message = `the chain of reaches would loop: ${chain}; ${names(offers)} already waits for it. Ask for another ability, or let somebody else offer this one`;
+    return refuse('delegation_loop', nobody, { offers, message, reason: 'delegation_loop' });
+  },
   readiness: notReady,
   breaker: circuitOpen,
   // Somebody superseded somebody else, so somebody fits: this stage is never the last.

@@ -1,4 +1,5 @@
 import { validatePayload, type JsonSchema } from '../protocol/json-schema';
+import { linkOf } from '../protocol/lineage';
 import { ReachError, type FieldError } from '../protocol/reach-error';
 import { selectVersions } from '../protocol/versions';
 import type { AbilityIndex, Offer, SharedSchema } from './ability-index';
@@ -9,7 +10,7 @@ import type { RouteRequest } from './types';
 import { percent } from './wording';
 
 /** The filters after the name, in their order. A failure is reported for the last one that anybody came to. */
-export const STAGES = ['message_type', 'version', 'schema', 'tried', 'readiness', 'breaker', 'superseded'] as const;
+export const STAGES = ['message_type', 'version', 'schema', 'tried', 'ancestor', 'readiness', 'breaker', 'superseded'] as const;
 export type Stage = (typeof STAGES)[number];
 
 export interface SieveOptions {
@@ -24,6 +25,8 @@ export class Sieve {
   private readonly versionsByAgent = new Map<string, ReadonlySet<string>>();
   private readonly findingsBySchema = new Map<SharedSchema, FieldError[]>();
   private readonly tried: ReadonlySet<string>;
+  /** Calls that wait for this one: one of them again would be a loop (R10). */
+  private readonly above: ReadonlySet<string> | null;
 
   constructor(
     private readonly index: AbilityIndex,
@@ -32,6 +35,7 @@ export class Sieve {
     private readonly options: SieveOptions,
   ) {
     this.tried = new Set(request.exclude);
+    this.above = request.chain && request.chain.length > 0 ? new Set(request.chain) : null;
   }
 
   fits(offer: Offer): boolean {
@@ -53,6 +57,7 @@ export class Sieve {
     if (!this.acceptsVersion(offer)) return 'version';
     if (this.findings(offer).length > 0) return 'schema';
     if (this.tried.size > 0 && this.tried.has(`${offer.agentName}#${offer.agentVersion}`)) return 'tried';
+    if (this.above?.has(linkOf(offer.agentName, offer.capability.name))) return 'ancestor';
     if (this.options.mustBeReady && !hasReadyInstance(agent)) return 'readiness';
     return this.admission(offer)?.passes === false ? 'breaker' : null;
   }
@@ -65,13 +70,19 @@ export class Sieve {
   /** What the ability's input schema finds wrong with the payload. */
   findings(offer: Offer): FieldError[] {
     const { schema } = offer;
-    if (schema.document === undefined) return [];
+    if (schema.document === undefined || this.request.payload_ref !== undefined) return [];
     let findings = this.findingsBySchema.get(schema);
     if (!findings) {
-      findings = validateSafely(schema.document, this.request.payload);
+      findings = this.known(schema.document) ?? validateSafely(schema.document, this.request.payload);
       this.findingsBySchema.set(schema, findings);
     }
     return findings;
+  }
+
+  /** What was found out about a payload that is not here; an agent that has come since then is left out. */
+  private known(schema: JsonSchema): FieldError[] | undefined {
+    const { findings } = this.request;
+    return findings && (findings.get(JSON.stringify(schema)) ?? [{ pointer: '', message: 'is checked against this schema from the next request on' }]);
   }
 
   /** One sentence for people: why this offer did not pass that filter. */
@@ -88,6 +99,8 @@ export class Sieve {
         return `its input schema refuses the payload: ${describeFindings(this.findings(offer))}`;
       case 'tried':
         return 'was tried already for this reach';
+      case 'ancestor':
+        return 'is waiting for this very reach: asking it again would be a loop';
       case 'readiness':
         return readinessOf(agent).detail;
       case 'breaker':

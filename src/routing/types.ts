@@ -52,6 +52,10 @@ export interface RouteRequest {
   /** `name` or `name#version`. */
   target_agent?: string;
   payload: JsonObject;
+  /** `payload` is an outline of a large one; what each schema, as JSON text, finds wrong with the whole. */
+  findings?: ReadonlyMap<string, FieldError[]>;
+  /** The payload is large and kept elsewhere; it was checked when the decision was made that this looks at. */
+  payload_ref?: string;
   type: string;
   /** Semver range. */
   version?: string;
@@ -62,6 +66,8 @@ export interface RouteRequest {
   metadata: Record<string, string>;
   /** `name#version` of agents that were tried already. */
   exclude?: string[];
+  /** `agent/ability` of the calls that this one is nested in (R10). */
+  chain?: readonly string[];
 }
 
 /** The answer of a dry run: a decision laid flat, or why there is none. */

@@ -1,6 +1,8 @@
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { DescriptorDraft } from '../protocol/descriptor';
-import type { DeliverySemantics, Json, JsonObject } from '../protocol/shapes';
+import type { DeliverySemantics, EventContext, Json, JsonObject } from '../protocol/shapes';
+import type { ContextHandle } from './contexts';
+import type { NestedReaches } from './nested-reaches';
 import type { DeduplicationStore } from './dedup/store';
 
 /** Where an agent's log lines go; pino and Temporal's loggers fit. */
@@ -32,12 +34,18 @@ export interface AgentContext {
   /** The version that was asked to answer. */
   readonly version: string;
   readonly contextId: string | null;
+  /** The shared context of `contextId` (R32); null without one. */
+  readonly context: ContextHandle | null;
+  /** Set when an event is delivered: its topic, the subscription and its CloudEvents attributes; its data is the payload. */
+  readonly event?: EventContext;
   /** Grows with every attempt and redrive of this reach; 19 digits, compared as text: a later one must win (R4). */
   readonly fence: string;
   /** What the sender asked for (R4). */
   readonly deliverySemantics: DeliverySemantics;
   /** True for the marked share of traffic that tests a troubled ability (R28). */
   readonly bypass: boolean;
+  /** Reaches made for this call (R10): they inherit its deadline, retries, trace and context, and are cancelled with it. */
+  readonly reach: NestedReaches;
   /** W3C trace context of this attempt, for calls that the handler makes. */
   readonly traceparent: string;
   /** Lines carry the reach's id, ability and attempt. */
@@ -82,6 +90,12 @@ export interface HttpHostOptions {
   publicUrl?: string;
   /** Refuses calls without `Authorization: Bearer TOKEN`: the value of the descriptor's `auth.token_env`. */
   token?: string;
+  /**
+   * A call that takes longer is answered "accepted" after so many ms, and its result delivered when it is there (R5): no connection
+   * is held for minutes, and handlers stay as they are. Their signal then aborts when the reach is over, not at the attempt's
+   * deadline. Set `endpoint.ack_timeout_ms` too, so that work whose agent is lost is delivered again. Default: never.
+   */
+  acceptAfterMs?: number;
 }
 
 /** Where an agent's worker connects, in place of what the gateway says. */

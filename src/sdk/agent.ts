@@ -31,12 +31,15 @@ import { loadDescriptor, type AgentDescriptor } from './agent-descriptor';
 import type { AgentHost } from './agent-host';
 import type { MovableWorker } from './movable-worker';
 import type { AgentEvents, AgentLog, AgentOptions, Registration } from './agent-types';
+import { AgentReachClient } from './client';
 import { CallRunner } from './call-runner';
 import { Consumption } from './dedup/consumption';
 import { PlatformDeduplicationStore } from './dedup/platform';
 import { retentionMs } from './dedup/store';
 import { HttpHost } from './http-host';
 import { InstanceLease } from './instance-lease';
+import { LargePayloads } from './large-payloads';
+import { LateDelivery } from './late-delivery';
 import { LeaseKeeper, type KeptLease } from './lease-keeper';
 import { RegistrationApi } from './registration-api';
 import { monotonic, settledWithin } from './time';
@@ -83,6 +86,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   readonly #runner: CallRunner;
   #platformStore: PlatformDeduplicationStore | undefined;
   readonly #transport: Transport;
+  readonly #nestedTransport: Transport;
   readonly #api: RegistrationApi;
   readonly #lease: InstanceLease;
   readonly #keeper: LeaseKeeper;
@@ -114,8 +118,11 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
       maxConcurrency: this.#maxConcurrency,
       log: this.#log,
       consumption,
+      clientFor: (headers) => new AgentReachClient({ url: options.gateway }, this.#nestedTransport.with(headers)),
     });
     this.#transport = new Transport({ url: options.gateway, apiKey: options.apiKey, maxConnections: 4 });
+    // Connections of their own: long polls of nested reaches must not hold up heartbeats.
+    this.#nestedTransport = new Transport({ url: options.gateway, apiKey: options.apiKey });
     this.#api = new RegistrationApi(this.#transport, { name: descriptor.name, instanceId: this.instanceId });
     this.#lease = this.#makeLease();
     this.#keeper = this.#makeKeeper();
@@ -170,7 +177,13 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   async #begin(): Promise<void> {
     const isHttp = this.#loaded.descriptor.endpoint?.protocol === 'http';
     if (isHttp) {
-      const host = await HttpHost.start(this.#runner, this.options.http);
+      const { endpoint } = this.#loaded.descriptor;
+      const host = await HttpHost.start({
+        runner: this.#runner,
+        options: this.options.http,
+        late: new LateDelivery(this.#nestedTransport, endpoint?.ack_timeout_ms),
+        log: this.#log,
+      });
       this.#host = host;
       this.#hostUrl = host.url;
     }
@@ -201,6 +214,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
       graceMs,
       log: this.#log,
       at,
+      payloads: new LargePayloads(this.#nestedTransport),
       options: worker,
     });
   }
@@ -300,6 +314,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     if (epoch !== undefined && this.registration !== 'superseded') await this.#deregister(this.#keeper.epoch ?? epoch);
     await this.#platformStore?.close();
     await this.#transport.destroy();
+    await this.#nestedTransport.destroy();
     this.#log.info({}, 'stopped');
     this.emit('stopped');
   }

@@ -1,4 +1,4 @@
-import { MAX_PAYLOAD_BYTES } from '../protocol/limits';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
 import { parseJsonStrict } from '../protocol/strict-json';
 import type { AgentCall, JsonObject } from '../protocol/shapes';
@@ -20,7 +20,7 @@ export function checkCall(value: unknown): AgentCall {
 
 /**
  * A handler's answer as plain JSON. Numbers that JSON cannot hold are refused, not turned into null; so is what is no
- * object or larger than 1 MiB. Throws a {@link CallFault}.
+ * object or larger than 64 MiB. Throws a {@link CallFault}.
  */
 export function toOutput(value: unknown, ability: string): JsonObject {
   const fault = (code: 'agent_protocol_error' | 'agent_response_too_large', text: string) =>
@@ -28,8 +28,8 @@ export function toOutput(value: unknown, ability: string): JsonObject {
   if (!isObject(value))
     throw fault('agent_protocol_error', `must return a JSON object, it returned ${describe(value)}`);
   const text = stringify(value, (problem) => fault('agent_protocol_error', problem));
-  if (Buffer.byteLength(text) > MAX_PAYLOAD_BYTES)
-    throw fault('agent_response_too_large', `answered more than ${MAX_PAYLOAD_BYTES} bytes; answer with a reference`);
+  if (Buffer.byteLength(text) > DEFAULT_MAX_PAYLOAD_BYTES)
+    throw fault('agent_response_too_large', `answered more than ${DEFAULT_MAX_PAYLOAD_BYTES} bytes; answer with a reference`);
   try {
     return parseJsonStrict(text, {
       errorCode: 'agent_protocol_error',

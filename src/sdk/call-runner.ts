@@ -3,6 +3,8 @@ import type { AgentCall, AgentStatus, JsonObject } from '../protocol/shapes';
 import { AgentBusy, AgentRejected, CallFault, CallStopped, failureOf, type StopReason } from './agent-errors';
 import type { AgentContext, AgentHandler, AgentLog } from './agent-types';
 import { checkCall, toOutput } from './call-output';
+import type { AgentReachClient } from './client';
+import { NestedReaches } from './nested-reaches';
 import type { Consumption } from './dedup/consumption';
 import { Budget, monotonic, timedSignal, type Clock } from './time';
 
@@ -15,14 +17,20 @@ export interface CallRunnerOptions {
   log: AgentLog;
   /** Keeps deliveries from being done twice (R4, R7). */
   consumption: Consumption;
+  /** Makes the way on which nested reaches go out, with the headers that name the call. */
+  clientFor: (headers: () => Record<string, string>) => AgentReachClient;
   clock?: Clock;
 }
 
 /** Where a call came from. */
 export interface CallOrigin {
   traceparent: string;
+  /** What names the call to the gateway, for the reaches that are made for it. */
+  naming: Record<string, string>;
   /** Aborts with a {@link CallStopped} when the caller gives up. */
   signal: AbortSignal;
+  /** The answer may come when the attempt's deadline has passed: it ends by the signal alone. */
+  openEnded?: boolean;
   /** What the transport allows, ms, when that is less than the call's own `deadline_ms`. */
   limitMs?: number;
 }
@@ -79,14 +87,14 @@ export class CallRunner {
     const call = this.#check(value);
     const handler = this.#handlerOf(call.ability);
     const budget = new Budget(
-      Math.min(call.deadline_ms ?? NO_DEADLINE_MS, origin.limitMs ?? Infinity),
+      Math.min(origin.openEnded ? NO_DEADLINE_MS : (call.deadline_ms ?? NO_DEADLINE_MS), origin.limitMs ?? Infinity),
       this.options.clock ?? monotonic,
     );
     const timer = timedSignal(budget.remainingMs, () => new CallStopped('deadline'), [
       origin.signal,
       this.#shutdown.signal,
     ]);
-    const context = this.#contextOf(call, { budget, signal: timer.signal, traceparent: origin.traceparent });
+    const context = this.#contextOf(call, { budget, signal: timer.signal, origin });
     this.#inFlight += 1;
     const answer = this.#work(handler, call, context).finally(() => {
       timer.clear();
@@ -125,7 +133,7 @@ export class CallRunner {
     );
   }
 
-  #contextOf(call: AgentCall, run: { budget: Budget; signal: AbortSignal; traceparent: string }): AgentContext {
+  #contextOf(call: AgentCall, run: { budget: Budget; signal: AbortSignal; origin: CallOrigin }): AgentContext {
     const fields = { reach_id: call.reach_id, ability: call.ability, attempt: call.attempt };
     return {
       reachId: call.reach_id,
@@ -138,16 +146,37 @@ export class CallRunner {
       group: call.group,
       version: call.version,
       contextId: call.context_id,
+      context: call.context_id === null ? null : this.#clientOf(run).context(call.context_id),
+      ...(call.event && { event: call.event }),
       fence: call.fence,
       deliverySemantics: call.delivery_semantics,
       bypass: call.bypass,
-      traceparent: run.traceparent,
+      traceparent: run.origin.traceparent,
+      reach: this.#nested(call, run),
       signal: run.signal,
       log: withFields(this.options.log, fields),
       get deadlineMs() {
         return run.budget.remainingMs;
       },
     };
+  }
+
+  #nested(
+    { context_id: contextId, group }: AgentCall,
+    run: { budget: Budget; signal: AbortSignal; origin: CallOrigin },
+  ): NestedReaches {
+    const { budget, signal } = run;
+    const remainingMs = () => budget.remainingMs;
+    return new NestedReaches(this.#clientOf(run), { remainingMs, signal, contextId, group });
+  }
+
+  #clientOf({ budget, origin }: { budget: Budget; origin: CallOrigin }): AgentReachClient {
+    const headers = () => ({
+      ...origin.naming,
+      ...(origin.traceparent !== '' && { traceparent: origin.traceparent }),
+      'x-reach-deadline-ms': String(Math.max(1, Math.floor(budget.remainingMs))),
+    });
+    return this.options.clientFor(headers);
   }
 }
 

@@ -20,11 +20,17 @@ import { v7 as uuidv7 } from 'uuid';
 import type { DescriptorDraft } from '../protocol/descriptor';
 import type { EnvelopeDraft } from '../protocol/envelope';
 import { DEFAULT_TIMEOUT_MS } from '../protocol/limits';
+import { MAX_CHUNK_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
-import type { JsonObject, Receipt, Trace } from '../protocol/shapes';
+import type { Json, JsonObject, Receipt, Trace } from '../protocol/shapes';
 import type { ClientOptions, InvokeOptions, ListFilter, RequestOptions, WaitOptions } from './client-types';
+import { ContextHandle, ContextsClient } from './contexts';
 import { DeadLettersClient } from './dead-letters';
+import { compactOver, LargePayloads } from './large-payloads';
 import { pollUntilEnd, resultOf } from './long-poll';
+import { publishCall, type Published, type PublishOptions } from './publish';
+import { CallbacksClient } from './callbacks';
+import { SubscriptionsClient } from './subscriptions';
 import { Budget, monotonic, type Clock } from './time';
 import { Transport, type TransportCall } from './transport';
 import type {
@@ -45,7 +51,12 @@ export { isTransient, isRetryableByCaller, type ErrorCode } from '../protocol/er
 export type * from '../protocol/shapes';
 export type { EnvelopeDraft } from '../protocol/envelope';
 export type * from './client-types';
+export type * from './contexts';
 export type * from './dead-letters';
+export type * from './publish';
+export type * from './subscriptions';
+export { verifyCallback, type CallbackHeaders, type VerifiedCallback } from './callback';
+export type * from './callbacks';
 export type * from './wire-types';
 export type { ReachResult } from './wire-types';
 
@@ -65,14 +76,26 @@ const REQUEST_TIMEOUT_MS = 10_000;
  */
 export class AgentReachClient {
   readonly #transport: Transport;
+  readonly #payloads: LargePayloads;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   /** What could not be delivered: why, and once more (R31). */
   readonly deadLetters: DeadLettersClient;
+  /** Who gets the events of which topics (R3). */
+  readonly subscriptions: SubscriptionsClient;
+  /** Who was told of the end of a reach, and once more (R5). */
+  readonly callbacks: CallbacksClient;
+  /** Fields that reaches share (R32). */
+  readonly contexts: ContextsClient;
 
-  constructor(options: ClientOptions) {
-    this.#transport = new Transport(options);
+  /** @param transport a way to the gateway that is there already; `options.url` does not matter then */
+  constructor(options: ClientOptions, transport?: Transport) {
+    this.#transport = transport ?? new Transport(options);
+    this.#payloads = new LargePayloads(this.#transport);
     this.deadLetters = new DeadLettersClient(this.#transport);
+    this.subscriptions = new SubscriptionsClient(this.#transport);
+    this.callbacks = new CallbacksClient(this.#transport);
+    this.contexts = new ContextsClient(this.#transport, options.random);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#clock = options.clock ?? monotonic;
   }
@@ -107,7 +130,8 @@ export class AgentReachClient {
     const envelope = { ...draft, message_id: draft.message_id ?? uuidv7(), timeout_ms: timeoutMs };
     const budget = new Budget(timeoutMs + VERDICT_GRACE_MS, this.#clock);
     const waitSec = Math.max(1, Math.min(POST_WAIT_SEC, Math.ceil(timeoutMs / 1000)));
-    const first = await this.#post<ReachResult<T> | Receipt>(envelope, {
+    const sent = await this.#withoutLargePayload(envelope, options.signal);
+    const first = await this.#post<ReachResult<T> | Receipt>(sent, {
       prefer: `wait=${waitSec}`,
       waitSec,
       budget,
@@ -128,9 +152,23 @@ export class AgentReachClient {
    * ```
    */
   async send(draft: EnvelopeDraft, options: RequestOptions = {}): Promise<Receipt> {
-    const envelope = { mode: 'async' as const, ...draft, message_id: draft.message_id ?? uuidv7() };
+    const whole = { mode: 'async' as const, ...draft, message_id: draft.message_id ?? uuidv7() };
+    const envelope = await this.#withoutLargePayload(whole, options.signal);
     const budget = new Budget(Math.min(draft.timeout_ms ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS), this.#clock);
     return this.#post<Receipt>(envelope, { prefer: 'respond-async', waitSec: 0, budget, signal: options.signal });
+  }
+
+  /**
+   * Publishes an event to everybody who subscribes to the topic, as a CloudEvent. It is durable from then on; each subscriber
+   * gets a reach of its own.
+   *
+   * @example
+   * ```ts
+   * await reach.publish('orders.created', { order: 7 }, { source: '/shop', type: 'order.created', id: 'order-7-created' });
+   * ```
+   */
+  publish(topic: string, data: Json, options: PublishOptions = {}): Promise<Published> {
+    return this.#call(publishCall(topic, data, options));
   }
 
   /** What is known of a reach now. `waitSec` holds the request until it ends, at most 60 s. */
@@ -151,6 +189,11 @@ export class AgentReachClient {
     return this.#call({ method: 'POST', path: `/v1/reaches/${encode(reachId)}:cancel`, retry: 'unsent', ...options });
   }
 
+  /** One shared context (R32), bound to its id. */
+  context(contextId: string): ContextHandle {
+    return new ContextHandle(contextId, this.contexts);
+  }
+
   /** What happened to a reach, hop by hop, from the Temporal history (R33). */
   trace(reachId: string, options: RequestOptions = {}): Promise<Trace> {
     return this.#get(`/v1/reaches/${encode(reachId)}/trace`, options);
@@ -162,8 +205,9 @@ export class AgentReachClient {
   }
 
   /** Who would get this envelope and why; nothing is sent (R16). */
-  route(envelope: EnvelopeDraft, options: RequestOptions = {}): Promise<RouteExplanation> {
-    return this.#call({ method: 'POST', path: '/v1/route', body: envelope, retry: 'always', ...options });
+  async route(envelope: EnvelopeDraft, options: RequestOptions = {}): Promise<RouteExplanation> {
+    const body = await this.#withoutLargePayload({ ...envelope, message_id: envelope.message_id ?? uuidv7() });
+    return this.#call({ method: 'POST', path: '/v1/route', body, retry: 'always', ...options });
   }
 
   /** All agents that the caller may see. */
@@ -240,8 +284,21 @@ export class AgentReachClient {
     return this.#get(`/v1/reaches/${encode(reachId)}`, { query, attemptTimeoutMs, ...limits });
   }
 
+  /**
+   * The envelope as text; with its payload uploaded in chunks where that is large (R8). Uploading again what was uploaded
+   * before sends nothing twice that the gateway has.
+   */
+  async #withoutLargePayload(envelope: EnvelopeDraft & { message_id: string }, signal?: AbortSignal): Promise<string> {
+    const text = JSON.stringify(envelope);
+    const { payload, ...rest } = envelope;
+    const content = payload && text.length * 3 > MAX_CHUNK_BYTES ? compactOver(payload, MAX_CHUNK_BYTES) : null;
+    if (!content) return text;
+    const payload_ref = await this.#payloads.upload(content, envelope.message_id, signal);
+    return JSON.stringify({ ...rest, payload_ref });
+  }
+
   async #post<T>(
-    envelope: EnvelopeDraft,
+    envelope: string,
     how: { prefer: string; waitSec: number; budget: Budget; signal?: AbortSignal },
   ): Promise<T> {
     return this.#call<T>({

@@ -2,13 +2,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { timingSafeEqual } from 'node:crypto';
 import { type AddressInfo } from 'node:net';
 import { ReachError } from '../protocol/reach-error';
-import type { JsonObject } from '../protocol/shapes';
+import type { AgentCall, JsonObject } from '../protocol/shapes';
 import { CallStopped } from './agent-errors';
 import type { AgentHost } from './agent-host';
-import type { HttpHostOptions } from './agent-types';
+import type { AgentLog, HttpHostOptions } from './agent-types';
 import { stopReason, type CallRunner, type RunningCall } from './call-runner';
 import { readJson, refuse, send, sendError } from './http-wire';
+import type { LateDelivery } from './late-delivery';
 import { settledWithin } from './time';
+
+/** What a {@link HttpHost} is made of. */
+export interface HttpHostParts {
+  runner: CallRunner;
+  options?: HttpHostOptions;
+  /** Delivers what is answered after "accepted". */
+  late: LateDelivery;
+  log: AgentLog;
+}
 
 /** Outlives the idle time of the gateway's pool, so that a kept connection is not closed under a request, ms. */
 const KEEP_ALIVE_MS = 65_000;
@@ -26,6 +36,8 @@ export class HttpHost implements AgentHost {
   private constructor(
     private readonly runner: CallRunner,
     private readonly options: HttpHostOptions,
+    private readonly late: LateDelivery,
+    private readonly log: AgentLog,
   ) {
     this.#server = createServer((request, response) => void this.#serve(request, response));
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -34,8 +46,8 @@ export class HttpHost implements AgentHost {
   }
 
   /** Listens; rejects when the port is taken. */
-  static async start(runner: CallRunner, options: HttpHostOptions = {}): Promise<HttpHost> {
-    const host = new HttpHost(runner, options);
+  static async start({ runner, options = {}, late, log }: HttpHostParts): Promise<HttpHost> {
+    const host = new HttpHost(runner, options, late, log);
     await new Promise<void>((resolve, reject) => {
       host.#server.once('error', reject);
       host.#server.listen(options.port ?? 0, options.bindAddress ?? '127.0.0.1', () => resolve());
@@ -57,6 +69,7 @@ export class HttpHost implements AgentHost {
       this.runner.abortAll();
       await settledWithin(this.runner.idle(), ABORT_GRACE_MS);
     }
+    await settledWithin(this.late.settled(), ABORT_GRACE_MS);
     await new Promise((resolve) => setImmediate(resolve)); // lets the last answers leave
     this.#server.closeAllConnections();
   }
@@ -83,7 +96,17 @@ export class HttpHost implements AgentHost {
     const caller = new AbortController();
     response.once('close', () => response.writableFinished || caller.abort(new CallStopped('cancelled')));
     const traceparent = String(request.headers['traceparent'] ?? '');
-    send(response, 200, await answerInTime(this.runner.start(body, { traceparent, signal: caller.signal })));
+    const token = request.headers['x-reach-token'];
+    const naming: Record<string, string> = typeof token === 'string' ? { 'x-reach-token': token } : {};
+    const { acceptAfterMs } = this.options;
+    const openEnded = acceptAfterMs !== undefined && typeof token === 'string';
+    const running = this.runner.start(body, { traceparent, naming, openEnded, signal: caller.signal });
+    if (!openEnded) return send(response, 200, await answerInTime(running));
+    if (await settledWithin(running.answer, acceptAfterMs)) return send(response, 200, await running.answer);
+    const stop = () => caller.abort(new CallStopped('cancelled'));
+    const reachId = (body as AgentCall).reach_id;
+    this.late.follow({ reachId, token, running, stop, log: this.log });
+    send(response, 202, { accepted: true });
   }
 
   #turnAway(response: ServerResponse): void {

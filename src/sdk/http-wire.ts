@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { ERROR_TABLE, type ErrorCode } from '../protocol/error-codes';
-import { MAX_PAYLOAD_BYTES } from '../protocol/limits';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
 import { parseJsonStrict } from '../protocol/strict-json';
 
@@ -18,7 +18,9 @@ const STATUS_OF_CODE: Partial<Record<ErrorCode, number>> = {
   agent_timeout: 504,
 };
 
-/** Reads a JSON body of at most 1 MiB. Throws a coded {@link ReachError} for anything else. */
+const MAX_BODY_BYTES = DEFAULT_MAX_PAYLOAD_BYTES + 1_048_576;
+
+/** Reads a JSON body: a payload of at most 64 MiB and what surrounds it. Throws a coded {@link ReachError} for anything else. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     throw new ReachError('unsupported_media_type', 'Send the call as application/json');
@@ -29,13 +31,13 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const tooLarge = () =>
-    new ReachError('payload_too_large', `The body is larger than ${MAX_PAYLOAD_BYTES} bytes; send a reference`);
-  if (Number(request.headers['content-length'] ?? 0) > MAX_PAYLOAD_BYTES) throw tooLarge();
+    new ReachError('payload_too_large', `The body is larger than ${MAX_BODY_BYTES} bytes; send less`);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > MAX_PAYLOAD_BYTES) throw tooLarge();
+    if (size > MAX_BODY_BYTES) throw tooLarge();
     parts.push(part);
   }
   return Buffer.concat(parts);

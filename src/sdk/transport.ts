@@ -24,17 +24,19 @@ export interface TransportOptions {
   maxConnections?: number;
   /** Most repeats of a lost request; default: as many as the request's time allows. */
   maxRetries?: number;
+  /** Sent with every request, asked anew for each. */
+  headers?: () => Record<string, string>;
   clock?: Clock;
   random?: () => number;
 }
 
 /** One request to the gateway. */
 export interface TransportCall {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path below the base URL, already encoded. */
   path: string;
   query?: Record<string, string | number | boolean | undefined>;
-  /** A string goes out as it stands (YAML or JSON), anything else as JSON. */
+  /** A string goes out as it stands (YAML or JSON), bytes as bytes, anything else as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
@@ -64,14 +66,16 @@ export class Transport {
   readonly #clock: Clock;
   readonly #random: () => number;
 
-  constructor(private readonly options: TransportOptions) {
+  /** @param shared connections that are somebody else's to close */
+  constructor(
+    private readonly options: TransportOptions,
+    shared?: Agent,
+  ) {
     const url = parseUrl(options.url);
     this.origin = url.origin;
     this.#base = url.origin + url.pathname.replace(/\/+$/, '');
-    this.#dispatcher = new Agent({
-      connections: options.maxConnections ?? 256,
-      connect: { timeout: CONNECT_TIMEOUT_MS },
-    });
+    this.#dispatcher =
+      shared ?? new Agent({ connections: options.maxConnections ?? 256, connect: { timeout: CONNECT_TIMEOUT_MS } });
     this.#clock = options.clock ?? monotonic;
     this.#random = options.random ?? Math.random;
   }
@@ -87,6 +91,11 @@ export class Transport {
       if (exhausted || !mayRepeat(outcome, call.retry)) throw outcome.error;
       await sleep(pause, call.signal);
     }
+  }
+
+  /** The same gateway over the same connections, with these headers on every request. Needs no closing. */
+  with(headers: () => Record<string, string>): Transport {
+    return new Transport({ ...this.options, headers }, this.#dispatcher);
   }
 
   /** Closes the pool once running requests are done. */
@@ -150,13 +159,22 @@ export class Transport {
         accept: 'application/json, application/problem+json',
         ...(this.options.apiKey !== undefined && { authorization: `Bearer ${this.options.apiKey}` }),
         ...(body !== undefined && {
-          'content-type': typeof body === 'string' && !isJsonText(body) ? 'application/yaml' : 'application/json',
+          'content-type': contentTypeOf(body),
         }),
+        ...this.options.headers?.(),
         ...call.headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isVerbatim(body) ? body : JSON.stringify(body) }),
     };
   }
+}
+
+const isVerbatim = (body: unknown): body is string | Uint8Array =>
+  typeof body === 'string' || body instanceof Uint8Array;
+
+function contentTypeOf(body: unknown): string {
+  if (body instanceof Uint8Array) return 'application/octet-stream';
+  return typeof body === 'string' && !isJsonText(body) ? 'application/yaml' : 'application/json';
 }
 
 function parseUrl(text: string): URL {

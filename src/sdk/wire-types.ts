@@ -1,4 +1,5 @@
 /** What the gateway answers, as the client hands it out: snake_case, ISO times, durations in ms. */
+import type { DeliverySummary } from '../protocol/callback-target';
 import type { Descriptor } from '../protocol/descriptor';
 import type { ErrorCode } from '../protocol/error-codes';
 import type { FieldError, Problem } from '../protocol/reach-error';
@@ -31,6 +32,10 @@ export interface UnansweredView extends Omit<Receipt, 'status' | 'expires_in_ms'
   /** Why it ended without an answer. */
   error?: Problem;
   ended_at?: string;
+  /** How the callback with its end stands; only where the envelope asks for one. */
+  callback?: DeliverySummary;
+  /** The same of `reply_to`. */
+  reply?: DeliverySummary;
 }
 
 /** `GET /v1/reaches/{id}`: the result once it is `completed`, else what is known so far. */

@@ -1,13 +1,16 @@
 import { Context, type Info } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { v7 as uuidv7 } from 'uuid';
 import { isTransient } from '../protocol/error-codes';
+import { MAX_INLINE_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
 import { AGENT_ACTIVITY, type WorkerAnswer, type WorkerCall, type WorkerFailureDetail } from '../protocol/worker-wire';
 import type { AgentHost } from './agent-host';
 import { CallStopped, type StopReason } from './agent-errors';
 import type { AgentLog, WorkerHostOptions } from './agent-types';
 import { stopReason, type CallRunner } from './call-runner';
+import { compactOver, type LargePayloads } from './large-payloads';
 import type { WorkerAddress } from './registration-api';
 
 /** What a {@link WorkerHost} is made of. */
@@ -19,6 +22,7 @@ export interface WorkerHostParts {
   graceMs: number;
   log: AgentLog;
   at: WorkerAddress;
+  payloads: Pick<LargePayloads, 'upload' | 'fetch'>;
   options: WorkerHostOptions;
 }
 
@@ -44,7 +48,7 @@ export class WorkerHost implements AgentHost {
 
   /** Connects and polls. Throws `engine_unavailable` when Temporal cannot be reached. */
   static async start(parts: WorkerHostParts): Promise<WorkerHost> {
-    const { options, at, runner } = parts;
+    const { options, at } = parts;
     adoptRuntimeLog(parts.log);
     const connection = await connect(options.address ?? at.address, options);
     try {
@@ -53,7 +57,7 @@ export class WorkerHost implements AgentHost {
         namespace: options.namespace ?? at.namespace,
         taskQueue: at.task_queue,
         identity: parts.instanceId,
-        activities: { [AGENT_ACTIVITY]: activityOf(runner, parts.instanceId) },
+        activities: { [AGENT_ACTIVITY]: activityOf(parts) },
         maxConcurrentActivityTaskExecutions: parts.maxConcurrency,
         maxHeartbeatThrottleInterval: HEARTBEAT_MS,
         shutdownGraceTime: parts.graceMs,
@@ -103,15 +107,20 @@ async function connect(address: string, options: WorkerHostOptions): Promise<Nat
 }
 
 /** The activity that every agent worker offers; see the contract in `protocol/worker-wire`. */
-function activityOf(runner: CallRunner, instance: string) {
+function activityOf({ runner, instanceId: instance, payloads }: Pick<WorkerHostParts, 'runner' | 'instanceId' | 'payloads'>) {
   return async (call: WorkerCall): Promise<WorkerAnswer> => {
     const context = Context.current();
     const detail: WorkerFailureDetail = { instance, received_at: new Date().toISOString() };
     const stopBeating = beat(context, detail);
     const cancelled = followCancellation(context);
     try {
-      const origin = { traceparent: call.traceparent, signal: cancelled, limitMs: limitOf(context.info) };
-      return { output: await runner.start(call, origin).answer, ...detail };
+      const { workflowExecution: run } = context.info;
+      const naming: Record<string, string> = run ? { 'x-reach-parent': `${run.workflowId}/${run.runId}` } : {};
+      const origin = { traceparent: call.traceparent, naming, signal: cancelled, limitMs: limitOf(context.info) };
+      const output = await runner.start(await withPayload(call, payloads, cancelled), origin).answer;
+      const content = compactOver(output, MAX_INLINE_BYTES);
+      if (!content) return { output, ...detail };
+      return { output: {}, output_ref: await uploaded(content, payloads, cancelled), ...detail };
     } catch (caught) {
       if (stopReason(cancelled) === 'cancelled') throw new CancelledFailure('The attempt was cancelled');
       throw toFailure(ReachError.from(caught), detail);
@@ -119,6 +128,33 @@ function activityOf(runner: CallRunner, instance: string) {
       stopBeating();
     }
   };
+}
+
+async function uploaded(content: Buffer, payloads: WorkerHostParts['payloads'], signal: AbortSignal): Promise<string> {
+  try {
+    return await payloads.upload(content, uuidv7(), signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    const { code, message } = ReachError.from(cause);
+    const ours = code === 'payload_too_large' ? 'agent_response_too_large' : 'agent_unavailable';
+    throw new ReachError(ours, `The work was done, but its answer of ${content.byteLength} bytes could not be kept: ${message}`, { cause });
+  }
+}
+
+/** The call with a large payload fetched into it. @throws ReachError `agent_unavailable`: somebody else may have more luck */
+async function withPayload(
+  call: WorkerCall,
+  payloads: WorkerHostParts['payloads'],
+  signal: AbortSignal,
+): Promise<WorkerCall> {
+  const { payload_ref: ref, ...rest } = call;
+  if (ref === undefined) return call;
+  try {
+    return { ...rest, payload: await payloads.fetch(ref, signal) };
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new ReachError('agent_unavailable', `The payload could not be fetched: ${ReachError.from(cause).message}`, { cause });
+  }
 }
 
 /** The first heartbeat at once: whatever happens next, the workflow can tell that the call arrived (R33). */

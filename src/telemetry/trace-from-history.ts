@@ -12,6 +12,10 @@ import {
   type RoutedFacts,
 } from './history';
 
+const RESULT_SIGNAL = 'result';
+/** Activities that are no step of a reach: what they find is told by what follows. */
+const UNSEEN: ReadonlySet<string> = new Set(['awaitSilence', 'endChildren']);
+
 /** The steps of a reach in the order of their start. Durations are milliseconds. */
 export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
   const hops: TraceHop[] = [];
@@ -21,6 +25,7 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
   let pulled: Span | null = null;
   let waiting: Event | undefined;
   let previous: Event | undefined;
+  const results = new Set<string>();
   for (const event of events) {
     if (event.workflowTaskStartedEventAttributes) {
       if (hops.length === 0) hops.push(...beginning(events[0] ?? event, event));
@@ -37,7 +42,11 @@ export function hopsFromHistory(events: readonly Event[]): TraceHop[] {
     pulled = runOf(event, started) ?? pulled;
     hops.push(...activityHops(event, scheduled, started));
     if (event.timerStartedEventAttributes && previous?.workflowPropertiesModifiedEventAttributes) waiting = event;
-    if (waiting && (event.workflowExecutionSignaledEventAttributes || event.timerFiredEventAttributes)) {
+    const result = lateResult(event);
+    const awaited = result !== null && !results.has(result.key) && result.attempt > lastGivenUp(hops);
+    if (result) results.add(result.key);
+    if (result && !awaited) hops.push(discardedHop(event, result.attempt));
+    if (waiting && (awaited || event.timerFiredEventAttributes || isSilence(event, scheduled))) {
       hops.push(waitHop(waiting, event));
       waiting = undefined;
     }
@@ -107,9 +116,21 @@ function localHops(
     const again = local.result?.routed || local.failure !== undefined;
     return again ? [routeHop(local, routedMs), ...hops] : hops;
   }
+  if (local.type === 'notify') return [notifyHop(local)];
   if (local.type !== 'settle' || pulled === null) return hops;
   const times = { started_at: iso(pulled.from), duration_ms: between(pulled.from, pulled.to) };
   return hops.map((hop) => ({ ...hop, ...times }));
+}
+
+/** The end is told by deliveries of their own, which begin here and go on when the reach is over (R5). */
+function notifyHop(local: LocalRun): TraceHop {
+  return {
+    name: 'notify',
+    started_at: new Date(local.startMs).toISOString(),
+    duration_ms: Math.max(0, Math.round(local.endMs - local.startMs)),
+    outcome: local.failure === undefined ? 'ok' : 'failed',
+    reason: local.failure ?? 'the end is on its way to the callback or the reply_to; /v1/callbacks shows how it stands',
+  };
 }
 
 function routeHop(local: LocalRun, durationMs: number): TraceHop {
@@ -136,6 +157,7 @@ function activityHops(
   const begun = started.get(String(done.scheduledEventId));
   if (!at) return [];
   const type = at.activityTaskScheduledEventAttributes?.activityType?.name;
+  if (UNSEEN.has(type ?? '')) return [];
   if (type === 'awaitReady')
     return [
       {
@@ -165,7 +187,10 @@ function attemptsOf(event: Event): AttemptRecord[] {
   const completed = decodeFirst<{ attempts?: AttemptRecord[] }>(event.activityTaskCompletedEventAttributes?.result);
   const failure =
     event.activityTaskFailedEventAttributes?.failure ?? event.activityTaskTimedOutEventAttributes?.failure;
-  const details = failure?.applicationFailureInfo?.details ?? failure?.timeoutFailureInfo?.lastHeartbeatDetails;
+  const details =
+    failure?.applicationFailureInfo?.details ??
+    failure?.timeoutFailureInfo?.lastHeartbeatDetails ??
+    event.activityTaskCanceledEventAttributes?.details;
   return completed?.attempts ?? decodeFirst<{ attempts?: AttemptRecord[] }>(details)?.attempts ?? [];
 }
 
@@ -174,8 +199,41 @@ function attemptsOf(event: Event): AttemptRecord[] {
  * do not), and a result signal or the timer itself ends it.
  */
 function waitHop(begun: Event, end: Event): TraceHop {
-  const outcome = end.workflowExecutionSignaledEventAttributes ? 'ok' : 'expired';
+  const silent = end.activityTaskCompletedEventAttributes ? 'silent' : 'expired';
+  const outcome = end.workflowExecutionSignaledEventAttributes ? 'ok' : silent;
   return { name: 'wait_result', started_at: iso(begun), duration_ms: between(begun, end), outcome };
+}
+
+/** The attempt that an agent delivers a result for; null for every event but that signal. */
+function lateResult(event: Event): { attempt: number; key: string } | null {
+  const signal = event.workflowExecutionSignaledEventAttributes;
+  if (!signal || signal.signalName !== RESULT_SIGNAL) return null;
+  const { run_id = '', attempt = 0 } = decodeFirst<{ run_id: string; attempt: number }>(signal.input) ?? {};
+  return { attempt, key: `${run_id}/${attempt}` };
+}
+
+/** The last attempt that was not waited for any longer, since the agent had fallen silent. */
+function lastGivenUp(hops: readonly TraceHop[]): number {
+  const silent = hops.findLastIndex(({ name, outcome }) => name === 'wait_result' && outcome === 'silent');
+  return hops.slice(0, Math.max(0, silent)).findLast(({ name }) => name === 'invoke')?.attempt ?? 0;
+}
+
+function discardedHop(event: Event, attempt: number): TraceHop {
+  return {
+    name: 'wait_result',
+    started_at: iso(event),
+    duration_ms: 0,
+    attempt,
+    outcome: 'discarded',
+    reason: 'a second result of an attempt, or that of one given up; it was given to nobody',
+  };
+}
+
+/** An agent that accepted gave no sign for its `ack_timeout_ms`. */
+function isSilence(event: Event, scheduled: ReadonlyMap<string, Event>): boolean {
+  const id = event.activityTaskCompletedEventAttributes?.scheduledEventId;
+  const at = id && scheduled.get(String(id));
+  return Boolean(at && at.activityTaskScheduledEventAttributes?.activityType?.name === 'awaitSilence');
 }
 
 function invokeHop(attempt: AttemptRecord): TraceHop {

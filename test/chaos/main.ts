@@ -3,35 +3,61 @@
  * Exit codes: 0 every row that ran has passed, 1 one failed, 2 usage, 130 interrupted.
  */
 import { writeFile } from 'node:fs/promises';
-import { progressOn } from './harness/progress';
+import { progressOn, type Progress } from './harness/progress';
 import { reportOf } from './harness/report';
 import { blank, runScenario } from './harness/run-scenario';
-import type { RowReport } from './harness/scenario';
+import type { RowReport, Scenario } from './harness/scenario';
+import { inParallel } from './harness/waiting';
 import { readOptions, UsageError, type ChaosOptions } from './options';
 import { NOT_APPLICABLE, SCENARIOS } from './rows';
 
+interface Run {
+  scenario: Scenario;
+  seed: number;
+}
+
 async function runAll(options: ChaosOptions, signal: AbortSignal): Promise<RowReport[]> {
-  const { rows, seeds, limitMs, reaches } = options;
+  const { rows, seeds, jobs } = options;
   const wanted = SCENARIOS.filter(({ row }) => rows.includes(row));
-  const runs = wanted.flatMap((scenario) => seeds.map((seed) => ({ scenario, seed })));
+  const runs = wanted.flatMap((scenario) => seeds.map((seed): Run => ({ scenario, seed })));
   const reports: RowReport[] = NOT_APPLICABLE.filter(({ row }) => rows.includes(row)).map((each) =>
     blank({ ...each, floor: 0 }, 0),
   );
   const progress = progressOn(process.stderr, runs.length);
-  const say = (text: string) => progress.say(text);
+  const one = async (run: Run) => void reports.push(await runOne(run, { options, progress, signal }));
   try {
-    for (const { scenario, seed } of runs) {
-      signal.throwIfAborted();
-      progress.begin(`row ${scenario.row}, ${scenario.name}, seed ${seed}`);
-      const outOfTime = performance.now() > limitMs;
-      const notRun = (): RowReport => ({ ...blank(scenario, seed), verdict: 'skipped', notes: ['--minutes ran out'] });
-      reports.push(outOfTime ? notRun() : await runScenario(scenario, { seed, scale: 1, reaches, signal, say }));
-      progress.step();
-    }
+    // What measures wants the machine for itself.
+    await inParallel(
+      runs.filter(({ scenario }) => !scenario.alone),
+      jobs,
+      one,
+    );
+    await inParallel(
+      runs.filter(({ scenario }) => scenario.alone),
+      1,
+      one,
+    );
   } finally {
     progress.stop();
   }
   return reports.sort((a, b) => a.row - b.row || a.seed - b.seed);
+}
+
+async function runOne(
+  { scenario, seed }: Run,
+  { options, progress, signal }: { options: ChaosOptions; progress: Progress; signal: AbortSignal },
+): Promise<RowReport> {
+  signal.throwIfAborted();
+  progress.begin(`row ${scenario.row}, ${scenario.name}, seed ${seed}`);
+  const who = options.jobs > 1 ? `row ${scenario.row}: ` : '';
+  const say = (text: string) => progress.say(`${who}${text}`);
+  const outOfTime = performance.now() > options.limitMs;
+  const report: RowReport = outOfTime
+    ? { ...blank(scenario, seed), verdict: 'skipped', notes: ['--minutes ran out'] }
+    : await runScenario(scenario, { seed, scale: 1, reaches: options.reaches, signal, say });
+  if (report.verdict === 'failed') say(`failed: ${[...report.violations, ...report.problems][0] ?? ''}`);
+  progress.step();
+  return report;
 }
 
 /** Aborts at the first signal, so that everything is stopped in order; the second one ends us at once. */

@@ -9,13 +9,14 @@ it('every row of the matrix is run, or named as not applicable yet, once', () =>
 it('runs everything once by default', () => {
   const { rows, ...rest } = readOptions([], 7);
   expect(rows).toHaveLength(25);
-  expect(rest).toEqual({ seeds: [7], limitMs: Number.POSITIVE_INFINITY, reaches: 10_000, json: null });
+  expect(rest).toEqual({ seeds: [7], jobs: 1, limitMs: Number.POSITIVE_INFINITY, reaches: 10_000, json: null });
 });
 
 it('takes rows, seeds and limits', () => {
-  expect(readOptions(['--rows', '21,1', '--seeds', '3', '--minutes', '2', '--json', 'f'], 7)).toEqual({
+  expect(readOptions(['--rows', '21,1', '--seeds', '3', '--jobs', '2', '--minutes', '2', '--json', 'f'], 7)).toEqual({
     rows: [1, 21],
     seeds: [7, 8, 9],
+    jobs: 2,
     limitMs: 120_000,
     reaches: 10_000,
     json: 'f',
@@ -23,7 +24,7 @@ it('takes rows, seeds and limits', () => {
   expect(readOptions(['--seed', '42', '--seeds', '3'], 7).seeds).toEqual([42]);
 });
 
-it.each([['--rows 99'], ['--rows x'], ['--seeds 0'], ['--minutes 1.5'], ['--colour red'], ['stray']])(
+it.each([['--rows 99'], ['--rows x'], ['--seeds 0'], ['--jobs none'], ['--minutes 1.5'], ['--colour red'], ['stray']])(
   'refuses %s',
   (line) => {
     expect(() => readOptions(line.split(' '), 1)).toThrow(UsageError);

@@ -6,6 +6,8 @@ export interface ChaosOptions {
   rows: number[];
   /** Seeds to run every row with. */
   seeds: number[];
+  /** Rows at a time. */
+  jobs: number;
   /** No row begins after so long, ms. */
   limitMs: number;
   /** Reaches held at once in row 16. */
@@ -14,10 +16,11 @@ export interface ChaosOptions {
   json: string | null;
 }
 
-const USAGE = `usage: npm run chaos -- [--rows 1,4,21] [--seeds N | --seed S] [--minutes N] [--reaches N] [--json FILE]
+const USAGE = `usage: npm run chaos -- [--rows 1,4,21] [--seeds N | --seed S] [--jobs N] [--minutes N] [--reaches N] [--json FILE]
   --rows     rows of the fault matrix, by number (default: all)
   --seeds    how many seeds to run each row with (default: 1)
   --seed     run with this seed, as a report printed it
+  --jobs     how many rows to run at a time, each on a platform of its own; those that measure run alone (default: 1)
   --minutes  begin no further row after so long (default: no limit)
   --reaches  reaches pending at once in row 16 (default: 10000)
   --json     write the reports to this file
@@ -29,7 +32,7 @@ export class UsageError extends Error {}
 /** @param fallbackSeed the first seed where none is given @throws UsageError */
 export function readOptions(args: readonly string[], fallbackSeed: number): ChaosOptions {
   const text = { type: 'string' } as const;
-  const options = { rows: text, seeds: text, seed: text, minutes: text, reaches: text, json: text };
+  const options = { rows: text, seeds: text, seed: text, jobs: text, minutes: text, reaches: text, json: text };
   const values = parsed(() => parseArgs({ args: [...args], options, strict: true }).values);
   const first = positive('seed', values.seed) ?? fallbackSeed;
   const count = values.seed === undefined ? (positive('seeds', values.seeds) ?? 1) : 1;
@@ -37,6 +40,7 @@ export function readOptions(args: readonly string[], fallbackSeed: number): Chao
   return {
     rows: rowsOf(values.rows),
     seeds: Array.from({ length: count }, (_, index) => first + index),
+    jobs: positive('jobs', values.jobs) ?? 1,
     limitMs: minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000,
     reaches: positive('reaches', values.reaches) ?? 10_000,
     json: values.json ?? null,

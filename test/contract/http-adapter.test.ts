@@ -7,7 +7,11 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await startGateway({
     // What is classified here fails on purpose, again and again.
-    config: { security: { token_env_allow: ['CONTRACT_AGENT_*'] }, breaker: { enabled: false } },
+    config: {
+      payloads: { max_bytes: 1_048_576 },
+      security: { token_env_allow: ['CONTRACT_AGENT_*'] },
+      breaker: { enabled: false },
+    },
   });
 });
 afterAll(() => gateway.close());

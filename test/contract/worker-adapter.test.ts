@@ -4,7 +4,12 @@ import { describeAdapter } from './adapter-contract';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await startGateway({ config: { breaker: { enabled: false } } });
+  gateway = await startGateway({
+    config: {
+      payloads: { max_bytes: 1_048_576 },
+      breaker: { enabled: false },
+    },
+  });
 });
 afterAll(() => gateway.close());
 

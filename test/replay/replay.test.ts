@@ -5,7 +5,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { ApplicationFailure } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import { temporal } from '@temporalio/proto';
-import type { ReachActivities } from '../../workflows/messages';
+import { REACH_WORKFLOW, type ReachActivities } from '../../workflows/messages';
 import { hopsFromHistory } from '../../src/telemetry/trace-from-history';
 import { createTemporalBench, workflowBundle } from '../support/temporal';
 import { SCENARIOS, type Scenario } from './scenarios';
@@ -14,7 +14,7 @@ const FOLDER = join(__dirname, 'histories');
 const load = (name: string): Record<string, unknown> => JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
 
 /** Runs a scenario against the real server and writes its history down. */
-async function record(name: string, { input, activities, act }: Scenario): Promise<void> {
+async function record(name: string, { workflow = REACH_WORKFLOW, input, activities, act }: Scenario): Promise<void> {
   const bench = await createTemporalBench();
   let pulls = 0;
   try {
@@ -30,8 +30,10 @@ async function record(name: string, { input, activities, act }: Scenario): Promi
       },
       ...activities,
     });
-    if (input.routed.target.protocol === 'worker') input.routed.target.task_queue = bench.taskQueue;
-    const handle = await bench.client.workflow.start('reach', {
+    if ('routed' in input && input.routed.target.protocol === 'worker')
+      input.routed.target.task_queue = bench.taskQueue;
+    if ('task_queue' in input) input.task_queue = bench.taskQueue;
+    const handle = await bench.client.workflow.start(workflow, {
       workflowId: `record-${name}-${randomUUID()}`,
       taskQueue: bench.taskQueue,
       args: [input],
@@ -91,6 +93,9 @@ describe('the trace of recorded histories', () => {
     ['rejected', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:agent_rejected']],
     ['next-agent', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:agent_error', 'route:ok', 'queue:ok', 'invoke:ok']],
     ['late-result', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:ok', 'wait_result:ok']],
+    ['told', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:ok', 'notify:ok']],
+    ['told-dead-letter', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:agent_rejected', 'notify:ok']],
+    ['told-in-vain', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:ok', 'notify:failed']],
     ['expired', ['route:ok', 'accept:ok', 'queue:ok', 'invoke:ok', 'wait_result:expired']],
     [
       'pull-agent-retried',

@@ -10,20 +10,29 @@ import { ReachError } from '../../src/protocol/reach-error';
 import type { AttemptRecord } from '../../src/protocol/shapes';
 import {
   acceptedUpdate,
+  REACH_WORKFLOW,
   resultSignal,
   type InvokeFailure,
   type InvokeInput,
   type InvokeOutcome,
+  CALLBACK_WORKFLOW,
+  type DeliverCallbackInput,
+  type DeliveryActivities,
+  type NotifyActivities,
   type ReachActivities,
   type ReachInput,
 } from '../../workflows/messages';
+import { PUBLISH_WORKFLOW, type PublishActivities, type PublishInput } from '../../workflows/publish-messages';
+import { publishInput } from '../support/publish-input';
 import { reachInput, routedTo } from '../support/reach-input';
 import { waitFor } from '../support/wait-for';
 
 /** One kind of reach. */
 export interface Scenario {
-  input: ReachInput;
-  activities: Partial<ReachActivities>;
+  /** Workflow type; default `reach`. */
+  workflow?: typeof REACH_WORKFLOW | typeof PUBLISH_WORKFLOW | typeof CALLBACK_WORKFLOW;
+  input: ReachInput | PublishInput | DeliverCallbackInput;
+  activities: Partial<ReachActivities & PublishActivities & NotifyActivities & DeliveryActivities>;
   /** What happens to the run from outside. */
   act?: (handle: WorkflowHandle) => Promise<void>;
 }
@@ -98,6 +107,32 @@ const nobodyElse: ReachActivities['route'] = async ({ exclude }) => {
   });
 };
 
+/** Every failure is tried again at once. */
+const granting: ReachActivities['settle'] = async ({ outcome }) =>
+  outcome.kind === 'failed' ? { ...outcome, next: { delay_ms: 1, permit: 0 } } : outcome;
+
+const callback = { url: 'https://example.com/hook' };
+const delivery = (): DeliverCallbackInput => ({
+  id: 'cb-1',
+  reach_id: 'r-1',
+  run_id: 'run',
+  to: callback,
+  delays_ms: [20, 20],
+  timeout_ms: 1_000,
+  max_age_ms: 10_000,
+  task_queue: '',
+});
+const undelivered = async (): Promise<never> => {
+  const { attempt } = Context.current().info;
+  const detail = { attempts: attempt, message: 'The receiver answered 500', http_status: 500 };
+  throw ApplicationFailure.create({
+    type: 'undelivered',
+    message: detail.message,
+    nonRetryable: attempt > 2,
+    details: [detail],
+  });
+};
+
 export const SCENARIOS: Record<string, Scenario> = {
   'fast-path': {
     input: reachInput({ callerWaits: true, routed: idempotent }),
@@ -142,6 +177,31 @@ export const SCENARIOS: Record<string, Scenario> = {
     input: reachInput(),
     activities: { invoke: accepted },
     act: async (handle) => void (await handle.cancel()),
+  },
+  'tree-cancelled': {
+    input: reachInput(),
+    activities: { invoke: accepted, endChildren: async () => undefined },
+    act: async (handle) => void (await handle.cancel()),
+  },
+  'silent-agent': {
+    input: reachInput({ routed: routedTo('echo_agent', { ack_timeout_ms: 200 }) }),
+    activities: {
+      invoke: async (input) => (input.attempts_before === 0 ? accepted(input) : answer(input)),
+      awaitSilence: async () => undefined,
+      settle: granting,
+    },
+  },
+  'late-failure-again': {
+    input: reachInput(),
+    activities: {
+      invoke: async (input) => (input.attempts_before === 0 ? accepted(input) : answer(input)),
+      settle: granting,
+    },
+    act: async (handle) => {
+      const { runId } = await handle.describe();
+      const error = { code: 'agent_error' as const, message: 'scripted' };
+      await handle.signal(resultSignal, { run_id: runId, attempt: 1, result: { error } });
+    },
   },
   'async-waits-for-agent': {
     input: reachInput({ envelope: { mode: 'async' }, routed: { ...routedTo('echo_agent'), ready: false } }),
@@ -220,4 +280,43 @@ export const SCENARIOS: Record<string, Scenario> = {
     input: reachInput({ routed: routedTo('worker_agent', { protocol: 'worker', max_retry: 2 }) }),
     activities: {},
   },
+  publish: {
+    workflow: PUBLISH_WORKFLOW,
+    input: publishInput(120),
+    activities: {
+      deliverEvent: async ({ from, count }) => ({
+        started: count,
+        unrouted: from === 50 ? [{ subscription: 's-00051', reach_id: 'r-51', code: 'agent_not_found' }] : [],
+        failed: [],
+      }),
+    },
+  },
+  told: {
+    input: reachInput({ envelope: { callback } }),
+    activities: { invoke: answer, notify: async () => undefined },
+  },
+  'told-dead-letter': {
+    input: reachInput({ envelope: { callback, reply_to: { workflow_id: 'order-1', signal: 'answered' } } }),
+    activities: { invoke: throwing('agent_rejected'), notify: async () => undefined },
+  },
+  'told-cancelled': {
+    input: reachInput({ envelope: { callback } }),
+    activities: { invoke: accepted, endChildren: async () => undefined, notify: async () => undefined },
+    act: async (handle) => void (await handle.cancel()),
+  },
+  'told-in-vain': {
+    input: reachInput({ envelope: { callback } }),
+    activities: {
+      invoke: answer,
+      notify: async () => {
+        throw ApplicationFailure.nonRetryable('Temporal does not take it');
+      },
+    },
+  },
+  callback: {
+    workflow: CALLBACK_WORKFLOW,
+    input: delivery(),
+    activities: { deliver: async () => (Context.current().info.attempt < 2 ? undelivered() : { attempts: 2 }) },
+  },
+  'callback-given-up': { workflow: CALLBACK_WORKFLOW, input: delivery(), activities: { deliver: undelivered } },
 };

@@ -121,8 +121,8 @@ describe('calls', () => {
     expect(body.code).toBe('agent_protocol_error');
   });
 
-  it('refuses to send an answer over 1 MiB', async () => {
-    await serve(() => ({ text: 'x'.repeat(1_048_576) }));
+  it('refuses to send an answer over 64 MiB', async () => {
+    await serve(() => ({ text: 'x'.repeat(67_108_864) }));
     expect((await post(call())).body.code).toBe('agent_response_too_large');
   });
 
@@ -133,7 +133,7 @@ describe('calls', () => {
     ['broken JSON', '{"a":', {}, 400],
     ['a duplicate key', '{"a":1,"a":2}', {}, 400],
     ['a form', 'a=1', { 'content-type': 'text/plain' }, 415],
-    ['a huge body', `{"x":"${'x'.repeat(1_100_000)}"}`, {}, 413],
+    ['a huge body', `{"x":"${'x'.repeat(68_200_000)}"}`, {}, 413],
   ])('turns down %s', async (_, body, headers, status) => {
     await serve(() => ({}));
     expect((await post(body, headers)).status).toBe(status);

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createLogger } from '../../src/telemetry/logger';
 import { loadConfig } from '../../src/config';
 import { serve } from '../../src/serve';
@@ -53,6 +55,8 @@ export function gatewaySettings({
       ui_url: process.env.TEST_TEMPORAL_UI || undefined,
     },
     registry: { etcd: [etcd ?? etcdAddress()], key_prefix: `/${platform}` },
+    // Gateways of one platform share it; it exists once something large was sent.
+    payloads: { store: { directory: join(tmpdir(), 'agent-reach-payloads', platform) } },
     security: { egress_allow: ['127.0.0.0/8'] },
     logging: { level: process.env.TEST_LOG_LEVEL ?? 'silent' },
   };

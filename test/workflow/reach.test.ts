@@ -60,6 +60,8 @@ beforeAll(async () => {
     routeAndInvoke: async (input) =>
       script.routeAndInvoke?.(input) ?? { routed: null, outcome: answer(firstCall(input)) },
     invoke: async (input) => script.invoke?.(input) ?? answer(input),
+    awaitSilence: async (input) => script.awaitSilence?.(input),
+    endChildren: async (input) => script.endChildren?.(input),
     settle: async ({ outcome }) => outcome,
   };
   await bench.startWorker(activities);

@@ -37,6 +37,8 @@ beforeAll(async () => {
       invoked.push(input);
       return script.invoke!(input);
     },
+    awaitSilence: async (input) => script.awaitSilence?.(input),
+    endChildren: async (input) => script.endChildren?.(input),
     settle: async (input) => script.settle!(input),
   };
   await bench.startWorker(activities);

@@ -23,10 +23,10 @@ export class DemoPlatform {
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
 
-  /** Starts it; {@link ready} waits for it. */
-  constructor() {
+  /** Starts it; {@link ready} waits for it. @param more further arguments of `agent-reach dev` */
+  constructor(more: readonly string[] = ['--with-examples']) {
     const log = openSync(this.#logFile, 'a');
-    this.#child = spawn(process.execPath, [DEV, '--port', '0', '--data-dir', this.#dataDir, '--with-examples'], {
+    this.#child = spawn(process.execPath, [DEV, '--port', '0', '--data-dir', this.#dataDir, ...more], {
       // Ctrl-C reaches only us, who stop it in order; and if we are killed, the pipe to it closes and it stops by itself.
       stdio: ['pipe', 'pipe', log],
       detached: true,

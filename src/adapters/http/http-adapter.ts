@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
 import { assertUrlAllowed, type EgressPolicy } from '../../policy/egress';
 import { isOverSize } from '../../policy/json-size';
@@ -20,6 +21,9 @@ export interface HttpAdapterOptions {
   now?: () => Date;
 }
 
+/** Smaller bodies are gathered piece by piece, bytes. */
+const GATHERED_BYTES = 1_048_576;
+
 /** Speaks plain HTTP to push agents: one POST, one JSON answer, no retries, no redirects. */
 export class HttpAdapter implements Adapter {
   readonly protocol = 'http' as const;
@@ -35,14 +39,16 @@ export class HttpAdapter implements Adapter {
     try {
       const response = await request(url, {
         method: 'POST',
-        headers,
-        body: JSON.stringify(call),
+        ...bodyOf(call, headers, context),
         dispatcher: this.options.dispatcher,
         signal,
         headersTimeout: 0,
         bodyTimeout: 0,
       });
-      const body = await readCapped(response, context.maxResponseBytes);
+      const limit = response.statusCode === 200 ? context.maxResponseBytes : Math.min(context.maxResponseBytes, GATHERED_BYTES);
+      const body = await readCapped(response, limit);
+      if (response.statusCode === 200 && body.length > (context.unreadAboveBytes ?? Infinity))
+        return { kind: 'unread', content: body };
       return this.read(response, body, context.maxResponseBytes);
     } catch (caught) {
       throw this.classify(caught, { deadline, context, target });
@@ -100,7 +106,7 @@ export class HttpAdapter implements Adapter {
       });
     }
     if (isOverSize(parsed, body.length, maxBytes)) throw tooLarge(maxBytes);
-    if (statusCode === 200) return { kind: 'answer', output: parsed as JsonObject };
+    if (statusCode === 200) return { kind: 'answer', output: parsed as JsonObject, bytes: body.length };
     if (parsed.accepted === true) return { kind: 'accepted' };
     throw new ReachError('agent_protocol_error', 'The agent answered 202 without {"accepted": true}', {
       received: 'yes',
@@ -139,6 +145,26 @@ export class HttpAdapter implements Adapter {
   }
 }
 
+/** The call as JSON; a large payload is cut into its place as the bytes it is kept as. */
+function bodyOf(
+  call: AgentCall,
+  headers: Record<string, string>,
+  { payload }: AdapterContext,
+): { headers: Record<string, string>; body: string | Readable } {
+  if (!payload) return { headers, body: JSON.stringify(call) };
+  const rest = { ...call, payload: undefined, payload_ref: undefined };
+  const before = Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"payload":`);
+  const body = Readable.from(
+    (async function* () {
+      yield before;
+      yield* await payload.stream();
+      yield Buffer.from('}');
+    })(),
+    { objectMode: false },
+  );
+  return { headers: { ...headers, 'content-length': String(before.length + payload.bytes + 1) }, body };
+}
+
 /** A key as a header value; keys beyond printable ASCII are percent-encoded there (the body carries them as they are). */
 function headerSafe(key: string): string {
   return /^[\x20-\x7e]+$/.test(key) ? key : encodeURIComponent(key);
@@ -146,17 +172,23 @@ function headerSafe(key: string): string {
 
 /** Reads a body up to `maxBytes`; the connection is dropped as soon as one byte more arrives. */
 async function readCapped(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+  const refuse = () => {
+    response.body.destroy();
+    return tooLarge(maxBytes);
+  };
+  const announced = Number(response.headers['content-length'] ?? 0);
+  if (announced > maxBytes) throw refuse();
+  // A large body is put together in the memory that it will have, not twice.
+  const whole = announced > GATHERED_BYTES ? Buffer.from(new ArrayBuffer(announced)) : null;
+  const pieces: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      response.body.destroy();
-      throw tooLarge(maxBytes);
-    }
-    chunks.push(chunk);
+  for await (const piece of response.body as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > maxBytes) throw refuse();
+    if (whole) piece.copy(whole, size - piece.length);
+    else pieces.push(piece);
   }
-  return Buffer.concat(chunks, size);
+  return whole ?? Buffer.concat(pieces, size);
 }
 
 function tooLarge(maxBytes: number): ReachError {

@@ -4,6 +4,7 @@ import type { ReachResult } from '../../sdk/wire-types';
 import { addEnvelopeOptions, readEnvelope, type EnvelopeOptions } from '../envelope-options';
 import { parseDuration } from '../parse';
 import { printable } from '../printable';
+import { clipped } from '../render/clipped';
 import { renderAnswer, renderResultNotes } from '../render/reach';
 import { agentOf } from '../render/text';
 import type { CliContext, Session } from '../session';
@@ -35,7 +36,7 @@ export function addInvoke(program: Command, { run, io }: CliContext): void {
       run(self, async (session) => {
         const envelope = await readEnvelope(ability, options, io);
         const result = await withSpinner(session, envelope, options.wait);
-        session.print(result, () => renderAnswer(result));
+        session.print(result, () => (session.io.columns === undefined ? renderAnswer(result) : clipped(renderAnswer(result))));
         if (!session.json) io.err(`${renderResultNotes(result, { url: session.url, color: io.errColor })}\n`);
       }),
     );

@@ -1,8 +1,10 @@
+import { parsePayloadRef } from '../../protocol/payload-ref';
 import type { Problem } from '../../protocol/reach-error';
 import type { Decision } from '../../protocol/shapes';
 import type { DeadLetter, DeadLetterItem, RedriveReceipt } from '../../sdk/dead-letters';
 import type { CliIo } from '../io';
 import { jsonText, printable } from '../printable';
+import { clipped } from './clipped';
 import { status } from './status';
 import { facts, table } from './table';
 import { agentOf, ago, count, duration, fit, score } from './text';
@@ -46,9 +48,15 @@ export function renderDeadLetter(letter: DeadLetter, io: CliIo): string {
   if (letter.attempts.length > 0) section('Attempts', attempts(letter, io));
   section('Decision', decision(letter.decision as unknown as Decision, io));
   if (letter.redrives.length > 0) section('Redrives', redrives(letter, io));
-  section('Payload', jsonText(letter.envelope.payload));
+  section('Payload', payloadText(letter.envelope));
   section('What to do', nextSteps(letter).join('\n'));
   return parts.join('\n\n');
+}
+
+function payloadText({ payload, payload_ref: ref }: DeadLetter['envelope']): string {
+  if (payload !== undefined) return clipped(jsonText(payload));
+  const bytes = typeof ref === 'string' ? parsePayloadRef(ref)?.bytes : undefined;
+  return `${String(ref)}\n${bytes === undefined ? '' : `${bytes} bytes; `}GET /v1/payloads/${String(ref)} has it`;
 }
 
 function head(letter: DeadLetter, io: CliIo): string {

@@ -2,6 +2,7 @@ import type { FieldError, ReachError } from '../../protocol/reach-error';
 import type { CliIo } from '../io';
 import { printable } from '../printable';
 import { renderAttempts } from './attempts';
+import { renderConflicts } from './context';
 import { renderDiagnosis } from './diagnosis';
 import { duration } from './text';
 
@@ -11,7 +12,8 @@ type Colors = CliIo['color'];
 export function renderError(error: ReachError, color: Colors): string {
   const { errors = [], diagnosis, extra = {} } = printable({ ...error.options, cause: undefined });
   const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${printable(error.message)}`];
-  for (const finding of errors) lines.push(renderFinding(finding, color));
+  if (extra.conflicts) lines.push(indent(renderConflicts(extra.conflicts, { columns: undefined, color })));
+  else for (const finding of errors) lines.push(renderFinding(finding, color));
   const why = diagnosis && renderDiagnosis(diagnosis, color, error.message);
   if (why) lines.push(indent(why));
   if (extra.attempts?.length) lines.push(renderAttempts(extra.attempts, color));
@@ -43,6 +45,7 @@ function nextSteps(error: ReachError): string[] {
     );
   }
   if (error.code === 'unauthorized') steps.push('set AGENT_REACH_API_KEY or --api-key');
+  if (error.code === 'context_conflict') steps.push('agent-reach context get ID, then patch from its versions');
   if (error.code === 'version_exists') steps.push('raise the version, or register with --replace');
   if (error.code === 'ability_not_found') steps.push('agent-reach abilities');
   if (error.code === 'agent_not_found') steps.push('agent-reach agents');

@@ -7,6 +7,7 @@ import type {
   DiscardReceipt,
   RedriveReceipt,
 } from '../../protocol/dead-letter';
+import type { Payloads } from '../../payloads';
 import type { Clock, Logger, RegistryOptions } from '../../registry';
 import { systemClock } from '../../registry/clock';
 import { DeadLetterStore } from '../../registry/dead-letters/dead-letter-store';
@@ -33,7 +34,11 @@ export interface DeadLetterOptions {
   /** `dead_letters` of the Config, ms. */
   settings: { alert_before: number; sweep_interval: number };
   metrics: DeadLetterMetrics;
+  /** {@link DeadLetterSweeper}: runs that the server ended had no chance to tell their end themselves. */
+  onEnded?: (run: { reachId: string; runId: string }) => Promise<void>;
   logger: Logger;
+  /** Where large payloads are. */
+  payloads: Pick<Payloads, 'load' | 'hold'>;
   clock?: Clock;
 }
 
@@ -56,7 +61,7 @@ export class DeadLetters {
     const store = new DeadLetterStore({ ...place, retentionSec });
     const parts = { reader, runs: new RunReader(scope), store, retention };
     const cases = new DeadLetterCases(parts);
-    const all = { ...parts, cases };
+    const all = { ...parts, cases, payloads: options.payloads };
     this.lister = new DeadLetterLister({ ...all, scope });
     this.viewer = new DeadLetterViewer(all);
     this.redriver = new Redriver({ ...all, ...scope, clock, logger, onRedriven: () => metrics.redriven() });
@@ -68,6 +73,7 @@ export class DeadLetters {
       store,
       retention,
       metrics,
+      onEnded: options.onEnded,
       alertBeforeMs: settings.alert_before,
       intervalMs: settings.sweep_interval,
     });

@@ -31,7 +31,13 @@ const STATUS_QUERY: Record<DeadLetterStatus, string> = {
 };
 
 /** A row of visibility with the run it is of. */
-export type FailedRow = ReachRow & { run_id: string };
+export type FailedRow = ReachRow & {
+  run_id: string;
+  /** Somebody was named who is told of its end (R5). */
+  tells: boolean;
+  /** The server ended it, so it could tell nobody itself. */
+  cut: boolean;
+};
 
 /** A page of dead letters. */
 export interface DeadLetterPage {
@@ -111,9 +117,18 @@ function belongs({ failed, state }: DeadCase, row: FailedRow, query: DeadLetterQ
   return failed.runId === row.run_id && state === query.state;
 }
 
+/** `WORKFLOW_EXECUTION_STATUS_FAILED` of the Temporal API. */
+const FAILED_BY_ITSELF = 3;
+
 /** A run of visibility as a row. */
 export function failedRowOf(execution: Parameters<typeof rowOf>[0]): FailedRow {
-  return { ...rowOf(execution), run_id: execution.execution?.runId ?? '' };
+  const tells = execution.memo?.fields?.notify !== undefined;
+  return {
+    ...rowOf(execution),
+    run_id: execution.execution?.runId ?? '',
+    tells,
+    cut: execution.status !== FAILED_BY_ITSELF,
+  };
 }
 
 /** The visibility query for failed runs. */

@@ -3,6 +3,8 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { v4 as uuidv4 } from 'uuid';
 import type { RedriveReceipt } from '../../protocol/dead-letter';
+import type { Payloads } from '../../payloads';
+import type { Envelope } from '../../protocol/envelope';
 import { ReachError } from '../../protocol/reach-error';
 import type { Clock, Logger } from '../../registry';
 import { PENDING_TTL_SEC, type RedriveClaim } from '../../registry/dead-letters/dead-letter-store';
@@ -26,6 +28,7 @@ export interface RedriverOptions extends CaseOptions {
   logger: Logger;
   /** Called for each run that was really begun. */
   onRedriven: () => void;
+  payloads: Pick<Payloads, 'hold'>;
 }
 
 /** What came of redriving a failed run. */
@@ -127,6 +130,15 @@ export class Redriver {
     }
   }
 
+  /** A large payload is kept for the new run; without it there is nothing to send. @throws ReachError `not_found` */
+  private async holdPayload({ payload_ref: ref, timeout_ms: keepMs }: Envelope): Promise<void> {
+    if (ref === undefined) return;
+    await this.options.payloads.hold(ref, keepMs).catch((caught: unknown) => {
+      if (ReachError.from(caught).code !== 'invalid_request') throw caught;
+      throw new ReachError('not_found', `The payload ${ref} is not stored any more; send the reach again under a new key`);
+    });
+  }
+
   private async reset(claim: RedriveClaim): Promise<Redriven> {
     const { store, runs, onRedriven } = this.options;
     const { reachId: id, runId } = claim;
@@ -134,7 +146,9 @@ export class Redriver {
     try {
       const current = await this.options.reader.describe(id);
       if (current.runId !== runId) return await this.noteReset(await runs.describe(id, runId), current);
-      ({ resetEventId } = await runs.opening(id, runId));
+      const opening = await runs.opening(id, runId);
+      ({ resetEventId } = opening);
+      await this.holdPayload(opening.input.envelope);
       if (this.options.clock.monotonicMs() - claim.wonMs > CLAIM_USABLE_MS) throw stillPending(id);
     } catch (error) {
       await store.release(claim).catch(() => undefined);

@@ -23,6 +23,8 @@ const MAX_PAGES = 100;
 const NAMED = 5;
 /** The same finding is told again after this long, ms. */
 const REPEAT_MS = 3_600_000;
+/** Whether a run that failed by itself could tell its end is looked at for this long, ms. */
+const LOOKED_AFTER_MS = 600_000;
 
 export interface SweeperOptions {
   etcd: RegistryOptions['etcd'];
@@ -35,6 +37,8 @@ export interface SweeperOptions {
   alertBeforeMs: number;
   /** `dead_letters.sweep_interval`, ms. */
   intervalMs: number;
+  /** Called for failed runs whose end is to be told and may not have been (R5). */
+  onEnded?: (run: { reachId: string; runId: string }) => Promise<void>;
   metrics: DeadLetterMetrics;
   clock: Clock;
   logger: Logger;
@@ -100,6 +104,7 @@ export class DeadLetterSweeper {
       token = page.token;
       const rows = await withoutReplaced(scope, currentRuns(page.executions.map(failedRowOf)), WHAT);
       for (const row of rows) {
+        if (this.mayBeUntold(row)) await this.options.onEnded?.({ reachId: row.reach_id, runId: row.run_id });
         if (discarded.has(row.run_id) || seen.has(row.reach_id)) continue;
         seen.add(row.reach_id);
         if (Date.parse(row.ended_at ?? '') < alertFrom) expiring.push(row);
@@ -112,6 +117,11 @@ export class DeadLetterSweeper {
       }))
       .toSorted((a, b) => a.expires_at.localeCompare(b.expires_at));
     return { open: seen.size, expiring: told, truncated: token?.length !== 0 };
+  }
+
+  /** Runs that failed by themselves tell it themselves; they are looked after once, in case they could not. */
+  private mayBeUntold({ tells, cut, ended_at }: FailedRow): boolean {
+    return tells && (cut || Date.parse(ended_at ?? '') > this.options.clock.wall().getTime() - LOOKED_AFTER_MS);
   }
 
   private async tick(): Promise<void> {

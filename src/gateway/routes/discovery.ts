@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import type { Payloads } from '../../payloads';
 import { abilitySearchSchema } from '../../protocol/agent-schemas';
 import { MAX_SEARCH_BYTES } from '../../protocol/limits';
 import { ReachError } from '../../protocol/reach-error';
@@ -12,10 +13,11 @@ import { routeRequest } from '../reach-service';
 export interface DiscoveryDependencies {
   catalogue: AgentCatalogue;
   router: Pick<AgentRouter, 'explain' | 'searchAbilities'>;
+  payloads: Payloads;
 }
 
 /** `/v1/abilities` (the catalogue and the search by meaning) and `/v1/route` (who would get an envelope, and why). */
-export function discoveryRoutes({ catalogue, router: agents }: DiscoveryDependencies): Router {
+export function discoveryRoutes({ catalogue, router: agents, payloads }: DiscoveryDependencies): Router {
   const router = Router();
 
   router.get(
@@ -49,7 +51,9 @@ export function discoveryRoutes({ catalogue, router: agents }: DiscoveryDependen
   router.post(
     '/route',
     handle(async (request, response) => {
-      const input = parseEnvelope(jsonBody(request));
+      const sent = parseEnvelope(jsonBody(request));
+      const { payload_ref: ref } = sent;
+      const input = ref === undefined ? sent : { ...sent, payload: (await payloads.open(ref)).payload };
       const envelope = completeEnvelope(input, {
         principal: identityOf(response).principal,
         newMessageId: () => 'dry-run',

@@ -1,23 +1,31 @@
 import { createSession } from 'better-sse';
 import { Router } from 'express';
+import { isEventEnvelope } from '../../protocol/event-envelope';
+import type { Payloads } from '../../payloads';
+import { sendResult } from '../large-output';
 import { parseEnvelope } from '../../protocol/validation';
 import { assertSize, handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
+import { onlyOwn } from '../own-reaches';
 import type { Backpressure } from '../backpressure';
 import type { EventFeed } from '../event-feed';
 import { sendProblem } from '../problems';
 import type { ReachLister } from '../reach-list';
+import type { Nesting } from '../nesting';
 import type { ReachReader } from '../reach-reader';
 import type { ReachService } from '../reach-service';
 import type { TraceReader } from '../trace-reader';
 import { traceIdOf } from '../trace-context';
+import { publishEnvelope, type EventRouteDependencies } from './events';
 
 /** What the routes of `/v1/reaches` call. */
-export interface ReachRouteDependencies {
+export interface ReachRouteDependencies extends EventRouteDependencies {
   service: ReachService;
   backpressure: Pick<Backpressure, 'admit'>;
+  nesting: Pick<Nesting, 'parentOf'>;
   reader: ReachReader;
   lister: ReachLister;
   traces: TraceReader;
+  payloads: Payloads;
   events: EventFeed;
 }
 
@@ -28,17 +36,26 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
   router.post(
     '/',
     handle(async (request, response) => {
-      const input = parseEnvelope(jsonBody(request), {
+      const body = jsonBody(request);
+      if (isEventEnvelope(body)) return publishEnvelope(deps, body, { request, response });
+      const input = parseEnvelope(body, {
         idempotencyKey: header(request, 'idempotency-key'),
         timeoutMs: header(request, 'x-reach-timeout-ms'),
       });
-      assertSize(request, input.payload, '/payload');
+      if (input.payload) assertSize(request, input.payload, '/payload');
+      const parent = await deps.nesting.parentOf({
+        token: header(request, 'x-reach-token'),
+        parent: header(request, 'x-reach-parent'),
+        deadlineMs: header(request, 'x-reach-deadline-ms'),
+      });
       const timeoutMs = input.timeout_ms ?? Number.POSITIVE_INFINITY;
       const call = {
         input,
         principal: identityOf(response).principal,
         waitMs: preferredWaitMs(request, timeoutMs, input.mode),
-        traceId: traceIdOf(header(request, 'traceparent')),
+        traceId: parent?.inheritance.trace_id ?? traceIdOf(header(request, 'traceparent')),
+        parent,
+        bodyBytes: Buffer.isBuffer(request.body) ? request.body.byteLength : undefined,
       };
       const answer = await deps.backpressure.admit(input.mode === 'async' ? 'async' : 'sync', () =>
         deps.service.accept(call),
@@ -46,7 +63,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
       response.setHeader('X-Reach-Id', answer.reachId);
       if (answer.kind === 'problem') return sendProblem(response, answer.error, { replayed: true });
       if (answer.kind === 'receipt') response.location(`/v1/reaches/${answer.reachId}`);
-      response.status(answer.kind === 'receipt' ? 202 : 200).json(answer.body);
+      await sendResult(response.status(answer.kind === 'receipt' ? 202 : 200), answer.body, deps.payloads);
     }),
   );
 
@@ -57,15 +74,21 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
     }),
   );
 
+  // Whoever holds nothing but a reach token sees what it has started, and nothing else.
+  const own = onlyOwn(deps.reader);
+
   router.get(
     '/:id',
+    own,
     handle(async (request, response) => {
-      response.json(await deps.reader.view(param(request, 'id'), queryWaitMs(request)));
+      const view = await deps.reader.view(param(request, 'id'), queryWaitMs(request));
+      await sendResult(response, view, deps.payloads);
     }),
   );
 
   router.get(
     '/:id/trace',
+    own,
     handle(async (request, response) => {
       response.json(await deps.traces.trace(param(request, 'id')));
     }),
@@ -73,6 +96,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
 
   router.get(
     '/:id/events',
+    own,
     handle(async (request, response) => {
       const left = new AbortController();
       response.once('close', () => left.abort());
@@ -88,6 +112,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
 
   router.post(
     /^\/([^/:]+):cancel$/,
+    own,
     handle(async (request, response) => {
       const id = param(request, '0');
       await deps.reader.cancel(id);

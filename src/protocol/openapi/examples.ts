@@ -1,6 +1,7 @@
 /** Examples of the OpenAPI document; index.test.ts holds that each fits its schema. */
 import type { DescriptorDraft } from '../descriptor';
 import type { EnvelopeDraft } from '../envelope';
+import type { EventEnvelopeDraft } from '../event-envelope';
 import type { ReachResult, Receipt } from '../shapes';
 
 export const envelopes: Record<string, EnvelopeDraft> = {
@@ -41,6 +42,7 @@ export const receipt: Receipt = {
 export const result: ReachResult = {
   ...ids,
   status: 'completed',
+  ability: 'refund',
   instance: 'refund-7f9c',
   confidence: 0.87,
   output: { answer: '退款已原路退回，预计 1–3 个工作日到账。', confidence: 0.93 },
@@ -71,4 +73,19 @@ export const descriptor: DescriptorDraft = {
     },
   ],
   endpoint: { protocol: 'http', address: 'http://refund-svc:9000/reach', timeout_ms: 3_000, max_retry: 2 },
+};
+
+export const eventEnvelope: EventEnvelopeDraft = {
+  mode: 'event',
+  topic: 'orders.created',
+  type: 'order.created',
+  message_id: 'order-7-created',
+  source_agent: 'shop',
+  payload: { order: 7 },
+};
+
+export const published = {
+  event_id: 'order-7-created',
+  matched: 2,
+  reach_ids: [ids.reach_id, 'r-m2x7k5qyzv3c4b6n7a2s4d5f6g7h2j3k'],
 };

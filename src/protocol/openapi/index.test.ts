@@ -75,7 +75,15 @@ describe('OpenAPI document', () => {
     const headers = (post.parameters as Node[])
       .filter((parameter) => parameter.in === 'header')
       .map(({ name }) => name);
-    expect(headers).toEqual(['Prefer', 'Idempotency-Key', 'X-Reach-Timeout-Ms', 'traceparent']);
+    expect(headers).toEqual([
+      'Prefer',
+      'Idempotency-Key',
+      'X-Reach-Timeout-Ms',
+      'X-Reach-Token',
+      'X-Reach-Parent',
+      'X-Reach-Deadline-Ms',
+      'traceparent',
+    ]);
     const responses = post.responses as Record<string, { content: Node; description: string }>;
     expect(Object.keys(responses)).toEqual([
       '200',

@@ -4,8 +4,11 @@ import { ERROR_TABLE, type ErrorCode } from '../error-codes';
 import { ABILITY_OPERATIONS } from './abilities';
 import { AGENT_OPERATIONS } from './agents';
 import { BREAKER_OPERATIONS } from './breakers';
+import { CALLBACK_OPERATIONS, CALLBACK_WEBHOOK } from './callbacks';
+import { CONTEXT_OPERATIONS } from './contexts';
 import { DEAD_LETTER_OPERATIONS } from './dead-letters';
 import { DEDUPLICATION_OPERATIONS } from './deduplication';
+import { EVENT_OPERATIONS } from './events';
 import type { Body, Operation } from './operation';
 import { PLATFORM_OPERATIONS } from './platform';
 import { REACH_OPERATIONS } from './reaches';
@@ -17,7 +20,10 @@ type Content = NonNullable<NonNullable<NonNullable<RouteConfig['request']>['body
 /** Every operation of this release. */
 export const OPERATIONS: readonly Operation[] = [
   ...REACH_OPERATIONS,
+  ...CALLBACK_OPERATIONS,
+  ...EVENT_OPERATIONS,
   ...DEAD_LETTER_OPERATIONS,
+  ...CONTEXT_OPERATIONS,
   ...AGENT_OPERATIONS,
   ...BREAKER_OPERATIONS,
   ...DEDUPLICATION_OPERATIONS,
@@ -30,6 +36,8 @@ const COMMON_PROBLEMS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'eng
 
 const TAGS = [
   { name: 'reaches', description: 'Send requests to agents and follow them.' },
+  { name: 'contexts', description: 'Share fields between reaches, with versions.' },
+  { name: 'events', description: 'Publish events and subscribe to topics.' },
   { name: 'agents', description: 'Register agents and instances.' },
   { name: 'abilities', description: 'Find who can do what.' },
   { name: 'operations', description: 'For those who run the gateway.' },
@@ -44,6 +52,7 @@ export function buildOpenApi({ version }: { version: string }): object {
     description: 'The key of the installation; none is needed where none is configured (loopback only).',
   });
   for (const operation of OPERATIONS) registry.registerPath(toRoute(operation));
+  registerCallback(registry);
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
@@ -56,6 +65,19 @@ export function buildOpenApi({ version }: { version: string }): object {
   });
   delete document.webhooks; // the generator adds an empty list
   return plainPatterns(document) as object;
+}
+
+/** What is posted to others. */
+function registerCallback(registry: OpenAPIRegistry): void {
+  const { name, headers, body, ...told } = CALLBACK_WEBHOOK;
+  registry.registerWebhook({
+    method: 'post',
+    path: name,
+    operationId: name,
+    ...told,
+    request: { headers, body: { required: true, content: contentOf(body) } },
+    responses: { '2XX': { description: 'Taken' }, 410: { description: 'No more of these' } },
+  });
 }
 
 /** The generator leaves the flag of a regular expression in `pattern` (`^x$/u`); JSON Schema has Unicode by definition. */

@@ -13,10 +13,10 @@ export interface Body {
 
 /** One operation. Every one of `/v1` may also answer 401 and the failures of the platform. */
 export interface Operation {
-  method: 'get' | 'post' | 'put' | 'delete';
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   path: string;
   id: string;
-  tag: 'reaches' | 'agents' | 'abilities' | 'operations';
+  tag: 'reaches' | 'contexts' | 'events' | 'agents' | 'abilities' | 'operations';
   summary: string;
   description?: string;
   params?: z.ZodObject;

@@ -12,6 +12,8 @@ import {
   resultSchema,
   traceSchema,
 } from '../result';
+import { eventEnvelopeSchema } from '../event-envelope';
+import { publishedSchema } from './events';
 import * as examples from './examples';
 import { BODY_PROBLEMS, envelopeDocument, json, type Operation } from './operation';
 
@@ -19,6 +21,22 @@ const reachParam = z.object({
   id: z.string().meta({ description: 'reach_id', example: 'r-k5x2m7qyzv3c4b6n7a2s4d5f6g7h2j3k' }),
 });
 const waitSeconds = z.int().min(0).max(MAX_WAIT_SEC).optional();
+
+const nestingHeaders = {
+  'X-Reach-Token': z
+    .string()
+    .optional()
+    .meta({ description: 'Of the call that this reach is made for: it inherits what is left of it. Needs no API key.' }),
+  'X-Reach-Parent': z
+    .string()
+    .optional()
+    .meta({ description: '`REACH_ID/RUN_ID` in place of the token, for agents that pull; with an API key.' }),
+  'X-Reach-Deadline-Ms': z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: 'What that call has left by the clock of its agent.' }),
+};
 
 const traceHeaders = {
   traceparent: z.string().optional().meta({ description: 'W3C trace context; the reach joins this trace.' }),
@@ -79,18 +97,32 @@ export const REACH_OPERATIONS: Operation[] = [
         .min(1)
         .optional()
         .meta({ description: 'As `timeout_ms` in the body; both must agree.' }),
+      ...nestingHeaders,
       ...traceHeaders,
     }),
-    body: json(envelopeDocument, examples.envelopes),
+    body: json(z.union([envelopeDocument, eventEnvelopeSchema]), {
+      ...examples.envelopes,
+      event: examples.eventEnvelope,
+    }),
     answers: {
       200: { description: 'The agent has answered', body: json(resultSchema, { completed: examples.result }) },
       202: {
-        description: 'Durable and routed',
-        body: json(receiptSchema, { accepted: examples.receipt }),
+        description: 'Durable and routed; or, for `mode: event`, what it goes to',
+        body: json(z.union([receiptSchema, publishedSchema]), {
+          accepted: examples.receipt,
+          event: examples.published,
+        }),
         headers: { Location: 'Where the outcome will be.' },
       },
     },
-    problems: [...BODY_PROBLEMS, ...ROUTE_PROBLEMS, 'idempotency_key_reused', ...OUTCOME_PROBLEMS],
+    problems: [
+      ...BODY_PROBLEMS,
+      ...ROUTE_PROBLEMS,
+      'idempotency_key_reused',
+      'forbidden',
+      'reach_terminal',
+      ...OUTCOME_PROBLEMS,
+    ],
   },
   {
     method: 'get',
@@ -104,6 +136,7 @@ export const REACH_OPERATIONS: Operation[] = [
       ability: z.string().optional(),
       agent: z.string().optional(),
       source: z.string().optional(),
+      parent: z.string().optional().meta({ description: 'Reaches that were made for this one.' }),
       since: z.string().optional().meta({ format: 'date-time' }),
       cursor: z.string().optional(),
       limit: z.int().min(1).max(200).default(50),
@@ -186,5 +219,18 @@ export const REACH_OPERATIONS: Operation[] = [
     body: json(lateResultSchema, examples.lateResults),
     answers: { 202: { description: 'Taken', body: json(z.object({ reach_id: z.string(), accepted: z.boolean() })) } },
     problems: [...BODY_PROBLEMS, 'response_schema_mismatch', 'not_found', 'reach_terminal'],
+  },
+  {
+    method: 'post',
+    path: '/v1/reaches/{id}/progress',
+    id: 'showProgress',
+    tag: 'reaches',
+    summary: 'Show that an agent which accepted still works',
+    description:
+      'Without a sign for the `ack_timeout_ms` of its endpoint the message is delivered again. 409 says that there is nothing left to work for.',
+    params: reachParam,
+    headers: z.object({ 'X-Reach-Token': z.string().meta({ description: 'The token that came with the call.' }) }),
+    answers: { 202: { description: 'Noted', body: json(z.object({ reach_id: z.string(), accepted: z.boolean() })) } },
+    problems: ['unauthorized', 'not_found', 'reach_terminal', 'engine_unavailable'],
   },
 ];

@@ -12,7 +12,7 @@ import type { JsonObject } from '../../protocol/shapes';
 import { systemClock, type Clock } from '../clock';
 import { callEtcd, isLeaseGone } from '../etcd/etcd-client';
 import { absent, getOp, putOp, readOf, unchanged } from '../etcd/etcd-ops';
-import { RetentionLeases } from './retention-leases';
+import { RetentionLeases } from '../etcd/retention-leases';
 import { onBegin, onComplete, type DeduplicationRecord, type Verdict } from './rules';
 
 /** Each lost race means that somebody else got on with the same key; so many in a row are no race any more. */

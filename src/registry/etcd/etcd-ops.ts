@@ -28,7 +28,7 @@ export function getOp(key: string): IRequestOp {
 }
 
 /** Reads all keys below a prefix. */
-export function getPrefixOp(prefix: string, options: Pick<IRangeRequest, 'keys_only'> = {}): IRequestOp {
+export function getPrefixOp(prefix: string, options: Pick<IRangeRequest, 'keys_only' | 'count_only'> = {}): IRequestOp {
   return { request_range: { ...prefixRange(prefix), ...options } };
 }
 

@@ -49,7 +49,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const mode = modes.get(agent) ?? 'script';
   const step = mode === 'script' ? (script.plan?.[attempt - 1] ?? 'ok') : mode;
   state.answer = step;
-  const turn = { id, response, output: { agent, attempt, fence, tag: script.tag } };
+  const turn: Turn = { id, response, output: { agent, attempt, fence, tag: script.tag } };
   if (step === 'hold') {
     held.set(agent, [...(held.get(agent) ?? []), { reachId: reach_id, token: tokenOf(request), turn }]);
   }
@@ -61,14 +61,17 @@ function tokenOf({ headers }: IncomingMessage): string {
 }
 
 /** Does the work that was held and delivers it; a gateway that does not answer is asked again. */
-async function release(agent: string, gateway: string): Promise<void> {
-  const queue = held.get(agent) ?? [];
-  held.delete(agent);
+async function release(agent: string, gateway: string, copies: number): Promise<void> {
+  const queue = [...(held.get(agent) ?? [])];
+  // What was held when it was first asked for may be asked for again, through another gateway.
+  if (copies === 1) held.delete(agent);
   const lane = async () => {
     for (let next = queue.shift(); next; next = queue.shift()) {
       const { reachId, token, turn } = next;
-      const body = JSON.stringify({ output: worked(turn.id, turn.output) });
-      await deliver(`${gateway}/v1/reaches/${reachId}/result`, token, body);
+      turn.done ??= worked(turn.id, turn.output);
+      const body = JSON.stringify({ output: turn.done });
+      const url = `${gateway}/v1/reaches/${reachId}/result`;
+      await Promise.all(Array.from({ length: copies }, () => deliver(url, token, body)));
     }
   };
   await Promise.all(Array.from({ length: RELEASED_AT_ONCE }, lane));
@@ -88,6 +91,8 @@ interface Turn {
   id: string;
   response: ServerResponse;
   output: Record<string, unknown>;
+  /** What was delivered for it: the work is done once. */
+  done?: Record<string, unknown>;
 }
 
 function play(step: Step, { id, response, output }: Turn): void {
@@ -141,7 +146,7 @@ server.listen(Number(port), '127.0.0.1', () => {
 });
 process.on('message', (command: Command) => {
   if ('mode' in command) modes.set(command.agent, command.mode);
-  else void release(command.agent, command.release);
+  else void release(command.agent, command.release, command.copies);
 });
 // Whoever started us is gone.
 process.on('disconnect', () => process.exit(0));

@@ -37,8 +37,8 @@ export interface Script {
 /** Overrides every script of an agent: `script` takes it back. */
 export type Mode = 'script' | Step;
 
-/** To the agents' process: behave so from now on, or deliver every result that is held, to this gateway. */
-export type Command = { agent: string; mode: Mode } | { agent: string; release: string };
+/** To the agents' process: behave so from now on, or deliver every result that is held, to this gateway, so many times at once. */
+export type Command = { agent: string; mode: Mode } | { agent: string; release: string; copies: number };
 
 /** From the agents' process: it listens, or an agent has received a request (and has written it down). */
 export type Report =

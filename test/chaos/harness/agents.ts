@@ -68,9 +68,9 @@ export class Agents {
     this.child?.send({ agent, mode } satisfies Command);
   }
 
-  /** Delivers every result that the agent holds, through this gateway. */
-  release(agent: string, gateway: string): void {
-    this.child?.send({ agent, release: gateway } satisfies Command);
+  /** Delivers every result that the agent holds, through this gateway, each `copies` times at once. */
+  release(agent: string, gateway: string, copies = 1): void {
+    this.child?.send({ agent, release: gateway, copies } satisfies Command);
   }
 
   /** Arrivals from now on, for as long as the caller goes on asking. */

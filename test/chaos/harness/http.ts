@@ -11,7 +11,7 @@ export interface HttpAnswer {
 
 /** Sends one request; null when it was not answered within `limitMs`. */
 export async function http(
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,
   { body, headers, limitMs = 40_000 }: { body?: unknown; headers?: Record<string, string>; limitMs?: number } = {},
 ): Promise<HttpAnswer | null> {

@@ -45,7 +45,7 @@ class Bar implements Progress {
 }
 
 class Lines implements Progress {
-  private done = 0;
+  private begun = 0;
 
   constructor(
     private readonly stream: NodeJS.WriteStream,
@@ -53,16 +53,15 @@ class Lines implements Progress {
   ) {}
 
   begin(title: string): void {
-    this.stream.write(`[${this.done + 1}/${this.total}] ${title}\n`);
+    this.begun += 1;
+    this.stream.write(`[${this.begun}/${this.total}] ${title}\n`);
   }
 
   say(text: string): void {
     this.stream.write(`    ${text}\n`);
   }
 
-  step(): void {
-    this.done += 1;
-  }
+  step(): void {}
 
   stop(): void {}
 }

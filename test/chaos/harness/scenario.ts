@@ -10,6 +10,8 @@ export interface Scenario {
   /** Share of the messages that must complete; a run in which little succeeded proves nothing. */
   floor: number;
   stage: StageOptions;
+  /** Measures speed or memory: nothing else runs beside it. */
+  alone?: boolean;
   /** What is missing on this machine, or null when it can run. */
   missing?: () => Promise<string | null>;
   /** Sends load, injects the fault, waits for recovery; what went wrong is noted on the act. */

@@ -5,7 +5,9 @@ import { etcdKilled, etcdPaused } from './row-03-04-etcd-lost';
 import { compactedWhileCut, etcdFull } from './row-05-06-etcd-trouble';
 import { temporalKilled, temporalSlow } from './row-07-08-temporal-lost';
 import { blackHole, drippingAgent, halfOpen, resetMidResponse } from './row-09-12-bad-networks';
+import { duplicateResults } from './row-13-duplicate-results';
 import { wrongClocks } from './row-14-clocks';
+import { blobDiskFull } from './row-15-blob-disk-full';
 import { manyPending, outOfMemory, poisonMessage } from './row-16-18-pressure';
 import { gatewayCut } from './row-19-gateway-cut';
 import { rollingUpgrade, sigtermUnderLoad } from './row-20-25-restarts';
@@ -27,7 +29,9 @@ export const SCENARIOS: readonly Scenario[] = [
   drippingAgent,
   halfOpen,
   resetMidResponse,
+  duplicateResults,
   wrongClocks,
+  blobDiskFull,
   manyPending,
   poisonMessage,
   outOfMemory,
@@ -41,7 +45,5 @@ export const SCENARIOS: readonly Scenario[] = [
 
 /** Rows that break what this release does not have yet. */
 export const NOT_APPLICABLE: readonly { row: number; name: string }[] = [
-  { row: 13, name: 'duplicate and late results' },
-  { row: 15, name: 'blob disk full' },
   { row: 24, name: 'queue redelivery without acknowledgement' },
 ];

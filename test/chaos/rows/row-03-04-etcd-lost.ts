@@ -3,19 +3,23 @@ import type { Act } from '../harness/act';
 import { http } from '../harness/http';
 import type { Scenario } from '../harness/scenario';
 import { eventually } from '../harness/waiting';
+import { contextClients } from './context-store';
 import { isReady, leaseInstance } from './leased-instance';
 
 /** Shorter than the fault, so that leases run out behind the platform's back. */
 const TTL_SEC = 5;
 
-/** etcd is paused for longer than the leases live: what is known goes on to be used, and nobody is deregistered for good. */
+/**
+ * etcd is paused for longer than the leases live: what is known goes on to be used, nobody is deregistered for good, and the
+ * Context Store stays linearizable (I3).
+ */
 export const etcdPaused: Scenario = {
   row: 3,
   name: 'etcd paused longer than the TTL',
   floor: 0.9,
   stage: { workers: 1 },
   async run(act) {
-    const { load, leased, lease } = await prepare(act, 12_000);
+    const { load, leased, lease, contexts } = await prepare(act, 12_000);
     await sleep(1_000);
     act.say('pausing etcd');
     act.stage.etcd.kill('SIGSTOP');
@@ -33,20 +37,21 @@ export const etcdPaused: Scenario = {
     act.stage.etcd.kill('SIGCONT');
     await act.recovered();
     await backInRouting(act, leased);
+    await contexts.finish();
     await act.settle(load);
     lease.stop();
     act.notes.push(`the leased instance registered again ${lease.reregistrations} times`);
   },
 };
 
-/** etcd is killed and started again on its data. */
+/** etcd is killed and started again on its data: what was answered is there (I3). */
 export const etcdKilled: Scenario = {
   row: 4,
   name: 'etcd killed and restarted',
   floor: 0.95,
   stage: { workers: 1 },
   async run(act) {
-    const { load, leased, lease } = await prepare(act, 6_000);
+    const { load, leased, lease, contexts } = await prepare(act, 6_000);
     await sleep(800);
     act.say('killing etcd');
     act.stage.etcd.kill('SIGKILL');
@@ -56,6 +61,7 @@ export const etcdKilled: Scenario = {
     await act.stage.etcd.restart();
     await act.recovered();
     await backInRouting(act, leased);
+    await contexts.finish();
     await act.settle(load);
     lease.stop();
     act.notes.push(`the leased instance registered again ${lease.reregistrations} times`);
@@ -75,7 +81,7 @@ async function prepare(act: Act, overMs: number) {
     failures: { share: 0.1, steps: ['error'] },
     repeats: 0.1,
   });
-  return { load, leased, lease };
+  return { load, leased, lease, contexts: contextClients(act) };
 }
 
 async function backInRouting(act: Act, leased: string): Promise<void> {

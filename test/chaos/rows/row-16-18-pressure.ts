@@ -21,6 +21,7 @@ export const manyPending: Scenario = {
   row: 16,
   name: 'many reaches pending',
   floor: 0.99,
+  alone: true,
   stage: { workers: 2 },
   async run(act) {
     const other = await act.agent('other', { idempotent: true });

@@ -17,6 +17,7 @@ export const everythingFails: Scenario = {
   row: 23,
   name: 'everything answers 503',
   floor: 0.3,
+  alone: true,
   stage: { workers: 2 },
   async run(act) {
     const healthy = await act.agent('healthy');

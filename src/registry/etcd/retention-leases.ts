@@ -1,5 +1,5 @@
 import type { Etcd3 } from 'etcd3';
-import { grantLease } from '../etcd/leases';
+import { grantLease } from './leases';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,0 +1,180 @@
+import type { WorkflowExecutionDescription } from '@temporalio/client';
+import type { Envelope } from '../protocol/envelope';
+import { linkOf, type Inheritance, type Lineage } from '../protocol/lineage';
+import { DEFAULT_MAX_TOTAL_RETRIES } from '../protocol/limits';
+import { ReachError } from '../protocol/reach-error';
+import type { NestedTerms, ReachTokens } from '../protocol/reach-token';
+import type { ReachMemo } from '../../workflows/messages';
+import type { ReachReader } from './reach-reader';
+
+/** How an agent's own reach names the call that it is made for. */
+export interface ParentHeaders {
+  /** `X-Reach-Token` of the call. */
+  token?: string;
+  /** `X-Reach-Parent: REACH_ID/RUN_ID` of agents that pull, whose calls hold no token; needs an API key. */
+  parent?: string;
+  /** `X-Reach-Deadline-Ms`: what the agent has left by its own clock. */
+  deadlineMs?: string;
+}
+
+/** The call that a nested reach is made for. */
+export interface ParentCall {
+  inheritance: Inheritance;
+  /** What is left of the call, ms; null where nobody has said. */
+  leftMs: number | null;
+}
+
+interface NestingOptions {
+  tokens: ReachTokens;
+  reader: Pick<ReachReader, 'describe'>;
+  tree: {
+    join(joining: {
+      parent: string;
+      child: string;
+      tree: Lineage['tree'];
+      ttlMs: number;
+    }): Promise<{ retriesUsed: number }>;
+  };
+  /** `nesting.max_depth` */
+  maxDepth: number;
+}
+
+/**
+ * Nested reaches (R10): what an agent's own reach inherits from the call that it is made for (deadline, retries, trace, context,
+ * ancestry), and that a chain ends: by depth here, by loops in routing, both before anything is asked or started.
+ */
+export class Nesting {
+  constructor(private readonly options: NestingOptions) {}
+
+  /**
+   * The call that a request is made for; null for one that nobody's call stands behind.
+   *
+   * @throws ReachError `unauthorized`, `invalid_request`, `reach_terminal`, `delegation_loop` (too deep), `deadline_exceeded`
+   */
+  async parentOf(headers: ParentHeaders): Promise<ParentCall | null> {
+    const call = await this.callOf(headers);
+    if (call === null) return null;
+    const { chain } = call.inheritance;
+    const { maxDepth } = this.options;
+    if (chain.length >= maxDepth) {
+      throw new ReachError(
+        'delegation_loop',
+        `Reaches may be nested ${maxDepth} deep, and this one would be the next: ${chain.join(' → ')}; let an agent above do the work, or raise nesting.max_depth`,
+      );
+    }
+    if (call.leftMs !== null && call.leftMs < 1)
+      throw new ReachError(
+        'deadline_exceeded',
+        'The call that this reach is made for has no time left; nothing was started',
+      );
+    return call;
+  }
+
+  /**
+   * Notes the reach as a child of its parent, which must still run, and takes over what is left of the tree's retries.
+   *
+   * @throws ReachError `reach_terminal`, `engine_unavailable`
+   */
+  async join(parent: ParentCall, child: string, envelope: Envelope): Promise<{ envelope: Envelope; lineage: Lineage }> {
+    const { root, tree, parent: parentId, parent_run, chain } = parent.inheritance;
+    // Noted before the parent is looked at: a cancellation that comes after the look finds the note.
+    const { retriesUsed } = await this.options.tree.join({
+      parent: parentId,
+      child,
+      tree,
+      ttlMs: envelope.timeout_ms,
+    });
+    assertRunning(await this.options.reader.describe(parentId), parent_run);
+    const max_total_retries = Math.max(0, Math.min(envelope.max_total_retries, tree.limit - retriesUsed));
+    return {
+      envelope: { ...envelope, max_total_retries },
+      lineage: { root, tree, parent: parentId, parent_run, chain },
+    };
+  }
+
+  private async callOf({ token, parent, deadlineMs }: ParentHeaders): Promise<ParentCall | null> {
+    const told = readDeadline(deadlineMs);
+    if (token !== undefined) {
+      const { nested } = await this.options.tokens.verify(token);
+      if (nested === null)
+        throw new ReachError('unauthorized', 'This reach token is of an earlier release; it opens no nested reaches');
+      return { inheritance: nested.inheritance, leftMs: least(told, leftOf(nested)) };
+    }
+    if (parent === undefined) return null;
+    const [reachId = '', runId = ''] = parent.split('/');
+    const description = await this.options.reader.describe(reachId);
+    assertRunning(description, runId);
+    return { inheritance: inheritanceOf(description), leftMs: told };
+  }
+}
+
+/** What a nested envelope may say at most; the rest it inherits. @throws ReachError `forbidden` for another's name */
+export function inherit(envelope: Envelope, asked: { source_agent?: string }, call: ParentCall): Envelope {
+  const { inheritance, leftMs } = call;
+  const { agent_name: agent, context_id, group } = inheritance;
+  if (asked.source_agent !== undefined && asked.source_agent !== agent) {
+    throw new ReachError(
+      'forbidden',
+      `This reach is made for a call to ${agent}; it cannot be sent by ${asked.source_agent}`,
+      {
+        errors: [{ pointer: '/source_agent', message: `must be ${agent}`, fix: 'leave it out' }],
+      },
+    );
+  }
+  const context = envelope.context_id ?? context_id ?? undefined;
+  return {
+    ...envelope,
+    source_agent: agent,
+    timeout_ms: Math.max(1, Math.floor(least(envelope.timeout_ms, leftMs) ?? envelope.timeout_ms)),
+    group: envelope.group === 'default' ? group : envelope.group,
+    ...(context !== undefined && { context_id: context }),
+  };
+}
+
+/**
+ * What is left of an attempt by the clock. Clocks of hosts may differ: an age that cannot be, since the attempt would be over or
+ * not yet begun, says nothing, and the parent's own end still ends what it started.
+ */
+function leftOf({ budgetMs, issuedMs }: NestedTerms): number {
+  const ageMs = new Date().getTime() - issuedMs;
+  return ageMs >= 0 && ageMs < budgetMs ? budgetMs - ageMs : budgetMs;
+}
+
+function readDeadline(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new ReachError('invalid_request', 'X-Reach-Deadline-Ms must be whole milliseconds: what your call has left', {
+    errors: [{ pointer: '/timeout_ms', message: 'is not valid in the X-Reach-Deadline-Ms header' }],
+  });
+}
+
+function assertRunning({ status, runId, raw }: WorkflowExecutionDescription, expectedRun: string): void {
+  const cancelling = Boolean(raw.workflowExtendedInfo?.cancelRequested);
+  if (status.name === 'RUNNING' && runId === expectedRun && !cancelling) return;
+  const how = cancelling ? 'is being cancelled' : 'is over or was started anew';
+  throw new ReachError('reach_terminal', `The call that this reach is made for ${how}; nothing was started`);
+}
+
+/** As a token would have it, from the parent's own record. */
+function inheritanceOf({ workflowId, runId, memo, raw }: WorkflowExecutionDescription): Inheritance {
+  const { lineage, max_total_retries, agent_name, ability, trace_id } = memo as ReachMemo;
+  const firstRun = raw.workflowExecutionInfo?.firstRunId;
+  const limit = max_total_retries ?? DEFAULT_MAX_TOTAL_RETRIES;
+  const inTree = lineage && (!firstRun || firstRun === runId);
+  return {
+    root: lineage?.root ?? workflowId,
+    tree: inTree ? lineage.tree : { run: runId, limit },
+    parent: workflowId,
+    parent_run: runId,
+    chain: [...(lineage?.chain ?? []), linkOf(agent_name, ability)],
+    agent_name,
+    trace_id,
+    context_id: null,
+    group: 'default',
+  };
+}
+
+function least(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
+}

@@ -1,0 +1,126 @@
+/** The wait for an agent that only accepted: its result, its silence, or the end of the time (R5, R6). */
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  condition,
+  patched,
+  proxyActivities,
+  proxyLocalActivities,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { isTransient } from '../src/protocol/error-codes';
+import { leftMs } from './clock';
+import { failed } from './failures';
+import type { InvokeFailure, InvokeOutcome, LateResult, ReachActivities } from './messages';
+import { pushAgain } from './push';
+import type { Run } from './run';
+import { currentReachId, outOfTime, retryTerms } from './spending';
+
+type Accepted = Extract<InvokeOutcome, { kind: 'accepted' }>;
+type Ended = Exclude<InvokeOutcome, Accepted>;
+
+const { settle } = proxyLocalActivities<ReachActivities>({ startToCloseTimeout: '5s', retry: { maximumAttempts: 3 } });
+
+/** Takes a late result up: the first for its attempt counts, the others stay in the history and nowhere else. */
+export function keepLateResult(run: Run, result: LateResult): void {
+  const known = run.late.some(({ run_id, attempt }) => run_id === result.run_id && attempt === result.attempt);
+  if (!known) run.late.push(result);
+}
+
+/**
+ * The result of the attempt that was accepted, matched by run and attempt. An agent that says nothing for its
+ * `ack_timeout_ms`, or whose late answer is a passing failure, gets the message again with the same key, within the same
+ * budgets as any other retry.
+ */
+export async function waitForResult(run: Run, accepted: Accepted): Promise<Ended> {
+  let outcome: InvokeOutcome = accepted;
+  for (let redeliveries = 0; outcome.kind === 'accepted'; redeliveries += 1) {
+    const ended: Ended = await resultOf(run, outcome);
+    if (ended.kind === 'answer' || !mayComeAgain(ended)) return ended;
+    outcome = await redeliver(run, { failure: ended, redeliveries });
+  }
+  return outcome;
+}
+
+/** Not what has run out of time, nor what a result of 0.1 said, which was never delivered again. */
+export function mayComeAgain({ problem }: InvokeFailure): boolean {
+  return isTransient(problem.code) && patched('late-failures-come-again');
+}
+
+async function resultOf(run: Run, accepted: Accepted): Promise<Ended> {
+  const attempt = run.spent.attempts.length;
+  const { runId } = workflowInfo();
+  const match = () => run.late.find((result) => result.run_id === runId && result.attempt === attempt);
+  if (!match()) {
+    upsertMemo({ stage: 'agent_accepted' });
+    const silent = await waitOrSilence(run, () => match() !== undefined);
+    if (silent) return silence(run);
+  }
+  const result = match()?.result;
+  if (!result)
+    return outOfTime(failed('agent_timeout', 'The agent accepted the work and never delivered a result', 'yes'));
+  if ('error' in result) return failed(result.error.code, result.error.message, 'yes');
+  const { output, output_claim } = result;
+  return { kind: 'answer', output, ...(output_claim && { output_claim }), instance: accepted.instance, attempts: [] };
+}
+
+/** True when the agent fell silent before `matched` held and before the time ended. */
+async function waitOrSilence(run: Run, matched: () => boolean): Promise<boolean> {
+  const left = Math.max(1, leftMs(run.input.envelope.timeout_ms));
+  const { ack_timeout_ms: ackTimeoutMs } = run.routed.target;
+  if (ackTimeoutMs === undefined || ackTimeoutMs >= left) {
+    await condition(matched, left);
+    return false;
+  }
+  const watch = new CancellationScope();
+  const over = condition(matched, left).then(() => false);
+  const silent = watch.run(() => awaitSilence(run, { ackTimeoutMs, left }));
+  const first = await Promise.race([over, silent]);
+  if (!first) watch.cancel();
+  await silent.catch(() => undefined);
+  // What came while the silence was being told is no silence.
+  return first && !matched();
+}
+
+async function awaitSilence(run: Run, { ackTimeoutMs, left }: { ackTimeoutMs: number; left: number }): Promise<true> {
+  const { awaitSilence: watch } = proxyActivities<ReachActivities>({
+    scheduleToCloseTimeout: left,
+    startToCloseTimeout: '10s',
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { initialInterval: '1s', backoffCoefficient: 1 },
+    summary: `the agent accepted; silent for ${ackTimeoutMs} ms it gets the message again`,
+  });
+  const attempt = run.spent.attempts.length;
+  await watch({ reach_id: currentReachId(), run_id: workflowInfo().runId, attempt, ack_timeout_ms: ackTimeoutMs });
+  return true;
+}
+
+function silence(run: Run): InvokeFailure {
+  const { ack_timeout_ms: ms } = run.routed.target;
+  return failed('agent_timeout', `The agent accepted the work and then gave no sign for ${ms} ms`, 'yes');
+}
+
+/** Another delivery of the same message, when the one place that decides retries lets it. */
+async function redeliver(
+  run: Run,
+  { failure, redeliveries }: { failure: InvokeFailure; redeliveries: number },
+): Promise<InvokeOutcome> {
+  const { input, routed, spent } = run;
+  const { chosen } = routed.decision;
+  const last = spent.attempts.pop();
+  // The attempt that was accepted turned out a failure: its record says so from now on.
+  const attempts = last ? [{ ...last, code: failure.problem.code, message: failure.problem.detail }] : [];
+  spent.attempts.push(...attempts);
+  const at = { spent, retry: redeliveries + 1, permit: null, attemptMs: routed.target.timeout_ms };
+  const decided = await settle({
+    agent_name: chosen.agent_name,
+    agent_version: chosen.agent_version,
+    ability: chosen.ability,
+    outcome: { ...failure, attempts },
+    retrying: retryTerms(input, routed, at),
+  });
+  return decided.kind === 'failed'
+    ? pushAgain(input, routed, { failed: decided, spent, used: redeliveries + 1 })
+    : failure;
+}
