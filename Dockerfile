@@ -33,6 +33,9 @@ COPY --from=build /app/dist/workflows ./dist/workflows
 COPY --from=build /app/dist/activities ./dist/activities
 COPY --from=build /app/dist/workflow-bundle.js ./dist/workflow-bundle.js
 
+# Large payloads; a volume that is mounted here takes its owner over.
+RUN mkdir -p /var/lib/agent-reach/payloads && chown node:node /var/lib/agent-reach/payloads
+
 # The image's own unprivileged user; nothing under /app is written at run time.
 USER node
 EXPOSE 8080

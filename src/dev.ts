@@ -164,6 +164,7 @@ function writeConfig({ dataDir, configFile }: DevOptions, engines: RunningEngine
       ...own?.security,
       egress_allow: ['127.0.0.0/8', '::1/128', ...((own?.security?.egress_allow as string[] | undefined) ?? [])],
     },
+    payloads: { ...own?.payloads, store: own?.payloads?.store ?? { directory: join(dataDir, 'payloads') } },
     logging: { level: 'warn', ...own?.logging },
   };
   const file = join(dataDir, 'agent-reach.yaml');

@@ -5,16 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import {
-  NativeConnection,
-  Runtime,
-  Worker,
-  DefaultLogger,
-  makeTelemetryFilterString,
-  type LogEntry,
-  type WorkerOptions,
-} from '@temporalio/worker';
-import { Client, WorkflowNotFoundError } from '@temporalio/client';
+import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
@@ -23,8 +14,6 @@ import { FastLane } from '../activities/fast-lane';
 import { createDispatcher, HttpAdapter, type Adapter } from './adapters';
 import { configuredSecrets, createCallbacks, createCallbackWorker, type CallbackParts } from './callbacks';
 import type { Config } from './config';
-import { bounded } from './gateway/temporal-errors';
-import { createEmbedder, LexicalMatcher } from './embeddings';
 import { createPublisher, createReachStarter, createSubscriptions, endPublisher } from './events';
 import type { EventPublisher } from './gateway/event-publisher';
 import type { SubscriptionService } from './gateway/subscription-service';
@@ -32,7 +21,6 @@ import { parseEgressAllow, type EgressPolicy } from './policy/egress';
 import { isTokenEnvAllowed } from './policy/token-env';
 import { createPayloads, type PayloadPlatform } from './payloads';
 import { DEFAULT_TENANT } from './protocol/limits';
-import { ReachError } from './protocol/reach-error';
 import { ReachTokens } from './protocol/reach-token';
 import type { World } from './protocol/world';
 import {
@@ -48,7 +36,9 @@ import {
 } from './registry';
 import { ConcurrencyLimits } from './limits';
 import { createReliability } from './reliability';
-import { Router, SemanticMatcher, type Matcher } from './routing';
+import { createRouter, type VectorState } from './meaning';
+import type { Router } from './routing';
+import { connectTemporal, installRuntime, reachCanceller } from './temporal';
 import { together, type RunningWorker } from './workers';
 import { createEventLog } from './telemetry/event-metrics';
 import { createAgentMetrics, observeRegistry } from './telemetry/metrics';
@@ -139,10 +129,8 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     degraded: Boolean(view.world().degraded),
   }));
 
-  const embedder = embedderOf(config);
-  const matcher = matcherOf(config, embedder);
-  const router = new Router({ world: () => view.world(), matcher, config: routerConfig(config) });
-  const warming = keepWarm(router, view, logger);
+  const warm = createRouter(config, view, logger);
+  const { router } = warm;
   const tokens = new ReachTokens(await reachSecret(config, base));
   const connection = await connectTemporal(config);
   const http = new HttpAdapter({
@@ -171,7 +159,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     tokens,
     egress,
     connection,
-    vectors: () => (embedder === null ? 'lexical' : warming.state()),
+    vectors: () => warm.vectors(),
     activities: {
       router,
       world: () => view.world(),
@@ -205,7 +193,6 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     publisher,
     joinWorkers: () => census.start(),
     async close() {
-      warming.stop();
       await prober.stop();
       await reliability.stop();
       await stats.stop();
@@ -216,7 +203,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       await callbacks.close();
       await payloads.close();
       await connection.close();
-      await embedder?.close();
+      await warm.close();
       etcd.close();
     },
   };
@@ -254,118 +241,8 @@ function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath
     : { workflowsPath: require.resolve('../workflows') };
 }
 
-/** What the SDK warns of at the start of a worker that has activities only, as that of the callbacks. */
-const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
-
-let runtimeInstalled = false;
-
-/** The SDK's log lines go through our logger, at the level they have; the runtime is one per process, so the first caller's. */
-function installRuntime(logger: Logger): void {
-  if (runtimeInstalled) return;
-  runtimeInstalled = true;
-  const write = ({ level, message, meta }: LogEntry) => {
-    if (message !== NO_WORKFLOWS) logger[PINO_LEVEL[level]]({ temporal: meta }, message);
-  };
-  const level = logger.isLevelEnabled('debug') ? 'DEBUG' : 'WARN';
-  const filter = makeTelemetryFilterString({ core: level, other: 'ERROR' });
-  Runtime.install({
-    logger: new DefaultLogger(level, write),
-    telemetryOptions: { logging: { filter, forward: {} } },
-    shutdownSignals: [],
-  });
-}
-
-const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
-
-async function connectTemporal({ temporal }: Config): Promise<NativeConnection> {
-  const apiKey = temporal.api_key_env === undefined ? undefined : process.env[temporal.api_key_env];
-  try {
-    return await NativeConnection.connect({ address: temporal.address, tls: temporal.tls, ...(apiKey && { apiKey }) });
-  } catch (cause) {
-    throw new ReachError(
-      'engine_unavailable',
-      `Temporal does not answer at ${temporal.address}; start it or set temporal.address (agent-reach dev brings its own)`,
-      { cause },
-    );
-  }
-}
-
-/** What activities cancel nested reaches with. */
-function reachCanceller(connection: NativeConnection, { temporal }: Config): ActivityDependencies['cancelReach'] {
-  const client = new Client({ connection, namespace: temporal.namespace });
-  return async (reachId) => {
-    try {
-      await bounded(client, () => client.workflow.getHandle(reachId).cancel());
-      return 'cancelling';
-    } catch (caught) {
-      if (!(caught instanceof WorkflowNotFoundError)) return 'failed';
-      // The server says the same of one that is over.
-      const known = await bounded(client, () => client.workflow.getHandle(reachId).describe()).catch(() => null);
-      return known ? 'over' : 'unknown';
-    }
-  };
-}
-
 function countEjected({ agents }: World): number {
   return agents.flatMap(({ instances }) => instances).filter(({ ejected_until }) => ejected_until !== undefined).length;
-}
-
-function embedderOf({ embeddings }: Config) {
-  if (!embeddings.url) return null;
-  const apiKey = embeddings.api_key_env === undefined ? undefined : process.env[embeddings.api_key_env];
-  return createEmbedder({
-    url: embeddings.url,
-    model: embeddings.model,
-    timeoutMs: embeddings.timeout,
-    ...(apiKey && { apiKey }),
-    ...(embeddings.cache_file && { cacheFile: embeddings.cache_file }),
-    ...(embeddings.input_type === 'query' && { inputType: 'query' as const }),
-  });
-}
-
-function matcherOf({ embeddings }: Config, embedder: ReturnType<typeof embedderOf>): Matcher {
-  const fallback = new LexicalMatcher();
-  return embedder ? new SemanticMatcher({ embedder, fallback, patienceMs: embeddings.timeout }) : fallback;
-}
-
-/** Whether agents are told apart by meaning: vectors computed, being computed, or words only. */
-export type VectorState = 'ready' | 'warming' | 'lexical';
-
-/** Computes the vectors of new descriptors as they appear, so that no request waits for them. Heartbeats change nothing. */
-function keepWarm(router: Router, view: RegistryView, logger: Logger): { stop: () => void; state: () => VectorState } {
-  let known: readonly unknown[] = [];
-  let running = 0;
-  let failed = false;
-  const warm = () => {
-    const descriptors = view.world().agents.map(({ descriptor }) => descriptor);
-    if (descriptors.length === known.length && descriptors.every((descriptor, index) => descriptor === known[index]))
-      return;
-    known = descriptors;
-    running += 1;
-    router
-      .warm()
-      .then(
-        () => (failed = false),
-        (err: unknown) => {
-          failed = true;
-          logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now');
-        },
-      )
-      .finally(() => (running -= 1));
-  };
-  warm();
-  return { stop: view.onChange(warm), state: () => (running > 0 ? 'warming' : failed ? 'lexical' : 'ready') };
-}
-
-function routerConfig({ router }: Config) {
-  return {
-    defaultStrategy: router.default_strategy,
-    fallbackStrategy: router.fallback_strategy,
-    enabledFactors: router.enabled_factors,
-    weights: router.weights,
-    instanceWeights: router.instance_weights,
-    rules: router.rules,
-  };
 }
 
 function readTokenOf({ security }: Config): (name: string) => string | undefined {

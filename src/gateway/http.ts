@@ -100,7 +100,11 @@ export function assertSize(request: Request, carried: Json, pointer: string): vo
   const body: unknown = request.body;
   if (!Buffer.isBuffer(body) || !isOverSize(carried, body.byteLength, MAX_PAYLOAD_BYTES)) return;
   const message = `must not be over ${MAX_PAYLOAD_BYTES} bytes as compact JSON`;
-  throw new ReachError('payload_too_large', `What is sent ${message}; upload it in chunks (PUT /v1/payloads/{message_id}/chunks/{sequence}) and send its payload_ref`, {
-    errors: [{ pointer, message }],
-  });
+  throw new ReachError(
+    'payload_too_large',
+    `What is sent ${message}; upload it in chunks (PUT /v1/payloads/{message_id}/chunks/{sequence}) and send its payload_ref`,
+    {
+      errors: [{ pointer, message }],
+    },
+  );
 }

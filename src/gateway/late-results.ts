@@ -41,7 +41,9 @@ export class LateResults {
     const claims = await this.options.tokens.verify(token ?? '', id);
     const memo = await this.options.reader.memo(id);
     const schema = this.schemaOf(memo.agent_name, memo.agent_version, memo.ability);
-    const { claim, errors } = await this.options.payloads.keepAnswer(content, { schema, unwrap: 'output', strict: {} }).catch(tooLarge);
+    const { claim, errors } = await this.options.payloads
+      .keepAnswer(content, { schema, unwrap: 'output', strict: {} })
+      .catch(tooLarge);
     if (!claim) throw mismatch(memo.ability, errors);
     await this.signal(id, claims, { output: {}, output_claim: claim });
   }
@@ -118,7 +120,10 @@ function mismatch(ability: string, errors: FieldError[]): ReachError {
 function tooLarge(caught: unknown): never {
   const error = ReachError.from(caught);
   throw error.code === 'agent_response_too_large'
-    ? new ReachError('payload_too_large', error.message, { ...error.options, errors: [{ pointer: '/output', message: 'is too large' }] })
+    ? new ReachError('payload_too_large', error.message, {
+        ...error.options,
+        errors: [{ pointer: '/output', message: 'is too large' }],
+      })
     : error;
 }
 

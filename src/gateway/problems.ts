@@ -53,9 +53,13 @@ function fromExpress(caught: unknown): ReachError | null {
   const error = caught as { type?: string; status?: number; limit?: number };
   switch (error?.type) {
     case 'entity.too.large':
-      return new ReachError('payload_too_large', `The body is over the limit of ${error.limit} bytes; upload a large payload in chunks (PUT /v1/payloads/{message_id}/chunks/{sequence}) and send its payload_ref`, {
-        extra: { details: { limit_bytes: error.limit } },
-      });
+      return new ReachError(
+        'payload_too_large',
+        `The body is over the limit of ${error.limit} bytes; upload a large payload in chunks (PUT /v1/payloads/{message_id}/chunks/{sequence}) and send its payload_ref`,
+        {
+          extra: { details: { limit_bytes: error.limit } },
+        },
+      );
     case 'encoding.unsupported':
       return new ReachError(
         'unsupported_media_type',

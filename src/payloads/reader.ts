@@ -34,7 +34,10 @@ export class PayloadReader {
   private nextId = 1;
   private idle: NodeJS.Timeout | undefined;
 
-  constructor(private readonly entry: string | null = existsSync(THREAD) ? THREAD : null) {}
+  constructor(
+    private readonly entry: string | null = existsSync(THREAD) ? THREAD : null,
+    private readonly heapMb = HEAP_MB,
+  ) {}
 
   /**
    * Reads `content`, which must not be used by the caller meanwhile and comes back with the answer.
@@ -64,7 +67,7 @@ export class PayloadReader {
   }
 
   private start(): Worker {
-    const thread = new Worker(this.entry ?? THREAD, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+    const thread = new Worker(this.entry ?? THREAD, { resourceLimits: { maxOldGenerationSizeMb: this.heapMb } });
     thread.on('message', (answer: ThreadAnswer) => this.settle(answer));
     thread.on('error', (cause) => this.failed(thread, cause));
     thread.on('exit', () => this.failed(thread, new Error('the thread that reads payloads has ended')));
@@ -98,7 +101,7 @@ export class PayloadReader {
     const error = outOfMemory
       ? new ReachError(
           'payload_too_large',
-          `Reading this payload takes more than ${HEAP_MB} MiB; send fewer values at once`,
+          `Reading this payload takes more than ${this.heapMb} MiB; send fewer values at once`,
           { cause },
         )
       : new ReachError('internal', 'The payload could not be read; try again', { cause });

@@ -1,6 +1,7 @@
 /** Circuit breakers on the wire (R28): what is listed, and an operator's word over one. */
 import { z } from 'zod';
 import { breakerSchema } from './agent-schemas';
+import { NO_CONTROL } from './envelope';
 import type { BreakerView } from './reliability';
 import { normalizeVersion } from './versions';
 
@@ -21,6 +22,7 @@ export const breakerOverrideSchema = z
     reason: z
       .string()
       .max(500)
+      .regex(NO_CONTROL, 'must not contain control characters')
       .refine((text) => text.trim() !== '', 'must not be blank')
       .meta({ description: 'Told to whoever is refused.', example: 'the bank is in maintenance' }),
     expires_in_sec: z

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { topicSchema } from './topics';
 
+/** As in `envelope.ts`, which imports this file. */
 const NO_CONTROL = /^[^\u0000-\u001f\u007f]*$/;
 const text = (max: number) => z.string().min(1).max(max).regex(NO_CONTROL, 'must not contain control characters');
 

@@ -3,7 +3,7 @@
  * which version of a field it was made from, so that nobody overwrites what they have not seen.
  */
 import { z } from 'zod';
-import { jsonValueSchema } from './envelope';
+import { jsonValueSchema, NO_CONTROL } from './envelope';
 import type { Json } from './shapes';
 
 /** Operations of one PATCH. */
@@ -61,8 +61,6 @@ export type ContextOperation =
   | { op: 'set'; field: string; value: Json; base_version?: FieldVersion | undefined; force?: boolean | undefined }
   | { op: 'append'; field: string; value: Json; base_version?: FieldVersion | undefined; force?: boolean | undefined }
   | { op: 'delete'; field: string; base_version?: FieldVersion | undefined; force?: boolean | undefined };
-
-const NO_CONTROL = /^[^\u0000-\u001f\u007f]*$/;
 
 /** The id of a context, as in the envelope. */
 export const contextIdSchema = z

@@ -5,7 +5,8 @@ import { isPayloadRef } from './payload-ref';
 import type { EventContext, Json, JsonObject } from './shapes';
 import { isVersionRange, normalizeVersion, VERSION_RANGE_FIX } from './versions';
 
-const NO_CONTROL = /^[^\u0000-\u001f\u007f]*$/;
+/** Text without control characters: safe in logs and on terminals. */
+export const NO_CONTROL = /^[^\u0000-\u001f\u007f]*$/;
 
 /** Ability names: letters of any script, digits, `_ - .`, up to 128 characters, NFC (checked, never altered). */
 export const ABILITY_NAME = /^[\p{L}\p{M}\p{N}_.-]{1,128}$/u;

@@ -349,7 +349,7 @@ describe('a redrive', () => {
       const { body: now } = await gateway.api.get(`/v1/reaches/${body.reach_id}`);
       return now.stage === 'agent_accepted';
     });
-    const error = { code: 'agent_error', message: 'of the first run' };
+    const error = { code: 'agent_rejected', message: 'of the first run' };
     const late = { headers: { 'x-reach-token': String(seen.headers['x-reach-token']) } };
     expect((await gateway.api.post(`/v1/reaches/${body.reach_id}/result`, { error }, late)).status).toBe(202);
     expect(await view(body.reach_id)).toMatchObject({ status: 'dead_lettered' });

@@ -1,7 +1,7 @@
 /** Reaches made from within reaches (R10): what they inherit, what is refused, and that a tree ends together. */
 import { randomUUID } from 'node:crypto';
 import { ReachAgent, type AgentHandler } from '../../src/sdk/agent';
-import { ReachError } from '../../src/protocol/reach-error';
+import { type ReachError } from '../../src/protocol/reach-error';
 import { Api } from '../support/api';
 import { startGateway, type TestGateway } from '../support/gateway';
 import { expectProblem } from '../support/problem';

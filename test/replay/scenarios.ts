@@ -10,7 +10,7 @@ import { ReachError } from '../../src/protocol/reach-error';
 import type { AttemptRecord } from '../../src/protocol/shapes';
 import {
   acceptedUpdate,
-  REACH_WORKFLOW,
+  type REACH_WORKFLOW,
   resultSignal,
   type InvokeFailure,
   type InvokeInput,

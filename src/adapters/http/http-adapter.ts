@@ -45,7 +45,8 @@ export class HttpAdapter implements Adapter {
         headersTimeout: 0,
         bodyTimeout: 0,
       });
-      const limit = response.statusCode === 200 ? context.maxResponseBytes : Math.min(context.maxResponseBytes, GATHERED_BYTES);
+      const limit =
+        response.statusCode === 200 ? context.maxResponseBytes : Math.min(context.maxResponseBytes, GATHERED_BYTES);
       const body = await readCapped(response, limit);
       if (response.statusCode === 200 && body.length > (context.unreadAboveBytes ?? Infinity))
         return { kind: 'unread', content: body };

@@ -135,7 +135,10 @@ export class Redriver {
     if (ref === undefined) return;
     await this.options.payloads.hold(ref, keepMs).catch((caught: unknown) => {
       if (ReachError.from(caught).code !== 'invalid_request') throw caught;
-      throw new ReachError('not_found', `The payload ${ref} is not stored any more; send the reach again under a new key`);
+      throw new ReachError(
+        'not_found',
+        `The payload ${ref} is not stored any more; send the reach again under a new key`,
+      );
     });
   }
 

@@ -13,9 +13,7 @@ const MAX_SHOWN_BYTES = 1_048_576;
 
 /** Tells the whole story of one dead letter. */
 export class DeadLetterViewer {
-  constructor(
-    private readonly options: CaseOptions & { cases: DeadLetterCases; payloads: Pick<Payloads, 'load'> },
-  ) {}
+  constructor(private readonly options: CaseOptions & { cases: DeadLetterCases; payloads: Pick<Payloads, 'load'> }) {}
 
   /** @throws ReachError `not_found` */
   async show(id: string): Promise<DeadLetter> {

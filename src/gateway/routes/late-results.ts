@@ -16,7 +16,8 @@ export function lateResultRoutes(lateResults: LateResults): Router {
       const id = param(request, 'id');
       const token = header(request, 'x-reach-token');
       const { text } = bodyText(request);
-      if (text.byteLength > MAX_PAYLOAD_BYTES) await lateResults.deliverLarge(id, token, Buffer.from(text.buffer, text.byteOffset, text.byteLength));
+      if (text.byteLength > MAX_PAYLOAD_BYTES)
+        await lateResults.deliverLarge(id, token, Buffer.from(text.buffer, text.byteOffset, text.byteLength));
       else await lateResults.deliver(id, token, jsonBody(request));
       response.status(202).json({ reach_id: id, accepted: true });
     }),

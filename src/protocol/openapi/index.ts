@@ -10,6 +10,7 @@ import { DEAD_LETTER_OPERATIONS } from './dead-letters';
 import { DEDUPLICATION_OPERATIONS } from './deduplication';
 import { EVENT_OPERATIONS } from './events';
 import type { Body, Operation } from './operation';
+import { PAYLOAD_OPERATIONS } from './payloads';
 import { PLATFORM_OPERATIONS } from './platform';
 import { REACH_OPERATIONS } from './reaches';
 import { problemSchema } from '../result';
@@ -22,6 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...REACH_OPERATIONS,
   ...CALLBACK_OPERATIONS,
   ...EVENT_OPERATIONS,
+  ...PAYLOAD_OPERATIONS,
   ...DEAD_LETTER_OPERATIONS,
   ...CONTEXT_OPERATIONS,
   ...AGENT_OPERATIONS,
@@ -36,6 +38,7 @@ const COMMON_PROBLEMS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'eng
 
 const TAGS = [
   { name: 'reaches', description: 'Send requests to agents and follow them.' },
+  { name: 'payloads', description: 'Upload what is too large for a body, in chunks.' },
   { name: 'contexts', description: 'Share fields between reaches, with versions.' },
   { name: 'events', description: 'Publish events and subscribe to topics.' },
   { name: 'agents', description: 'Register agents and instances.' },

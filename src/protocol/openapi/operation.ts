@@ -16,7 +16,7 @@ export interface Operation {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   path: string;
   id: string;
-  tag: 'reaches' | 'contexts' | 'events' | 'agents' | 'abilities' | 'operations';
+  tag: 'reaches' | 'payloads' | 'contexts' | 'events' | 'agents' | 'abilities' | 'operations';
   summary: string;
   description?: string;
   params?: z.ZodObject;

@@ -116,6 +116,7 @@ export const REACH_OPERATIONS: Operation[] = [
       },
     },
     problems: [
+      'storage_full',
       ...BODY_PROBLEMS,
       ...ROUTE_PROBLEMS,
       'idempotency_key_reused',
@@ -218,7 +219,7 @@ export const REACH_OPERATIONS: Operation[] = [
     headers: z.object({ 'X-Reach-Token': z.string().meta({ description: 'The token that came with the call.' }) }),
     body: json(lateResultSchema, examples.lateResults),
     answers: { 202: { description: 'Taken', body: json(z.object({ reach_id: z.string(), accepted: z.boolean() })) } },
-    problems: [...BODY_PROBLEMS, 'response_schema_mismatch', 'not_found', 'reach_terminal'],
+    problems: [...BODY_PROBLEMS, 'response_schema_mismatch', 'not_found', 'reach_terminal', 'storage_full'],
   },
   {
     method: 'post',

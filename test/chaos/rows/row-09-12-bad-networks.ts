@@ -51,7 +51,11 @@ export const drippingAgent: Scenario = {
   name: 'agent drips or floods',
   floor: 0.4,
   // What is injected fails on purpose: a breaker would keep most of it away.
-  stage: { config: { breaker: { enabled: false } }, workers: 1, proxied: { agents: true } },
+  stage: {
+    config: { breaker: { enabled: false }, payloads: { max_bytes: 1_048_576 } },
+    workers: 1,
+    proxied: { agents: true },
+  },
   async run(act) {
     const endpoint = { timeout_ms: AGENT_TIMEOUT_MS, max_retry: 1 };
     const [bad, healthy] = [await act.agent('bad', { endpoint }), await act.agent('healthy')];

@@ -120,10 +120,11 @@ export const outOfMemory: Scenario = {
   async run(act) {
     const endpoint = { max_retry: 8, timeout_ms: 20_000 };
     const load = act.load({
-      messages: act.scaled(150),
+      messages: act.scaled(600),
       overMs: 4_000,
       abilities: [await act.agent('plain', { endpoint })],
-      ballast: 900_000,
+      // As large as may travel inside messages: what is larger a worker never holds.
+      ballast: 120_000,
       workMs: { from: 1_500, to: 2_500 },
       timeoutMs: 120_000,
       waiting: 0.2,
