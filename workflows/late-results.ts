@@ -6,6 +6,7 @@ import {
   patched,
   proxyActivities,
   proxyLocalActivities,
+  sleep,
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -19,6 +20,9 @@ import { currentReachId, outOfTime, retryTerms } from './spending';
 
 type Accepted = Extract<InvokeOutcome, { kind: 'accepted' }>;
 type Ended = Exclude<InvokeOutcome, Accepted>;
+
+/** How long a delivery that finds no slot stays away, ms, ±50 %. */
+const SLOT_WAIT_MS = 1_000;
 
 const { settle } = proxyLocalActivities<ReachActivities>({ startToCloseTimeout: '5s', retry: { maximumAttempts: 3 } });
 
@@ -107,20 +111,35 @@ async function redeliver(
   { failure, redeliveries }: { failure: InvokeFailure; redeliveries: number },
 ): Promise<InvokeOutcome> {
   const { input, routed, spent } = run;
-  const { chosen } = routed.decision;
   const last = spent.attempts.pop();
   // The attempt that was accepted turned out a failure: its record says so from now on.
   const attempts = last ? [{ ...last, code: failure.problem.code, message: failure.problem.detail }] : [];
   spent.attempts.push(...attempts);
-  const at = { spent, retry: redeliveries + 1, permit: null, attemptMs: routed.target.timeout_ms };
-  const decided = await settle({
-    agent_name: chosen.agent_name,
-    agent_version: chosen.agent_version,
-    ability: chosen.ability,
-    outcome: { ...failure, attempts },
-    retrying: retryTerms(input, routed, at),
-  });
-  return decided.kind === 'failed'
-    ? pushAgain(input, routed, { failed: decided, spent, used: redeliveries + 1 })
-    : failure;
+  const decided = await decide(run, { failure: { ...failure, attempts }, retry: redeliveries + 1 });
+  return pushAgain(input, routed, { failed: decided, spent, used: redeliveries + 1 });
+}
+
+/**
+ * An agent that is lost takes all that it had accepted with it, and none of that is a failing request: what finds no slot of the
+ * concurrent retries waits for one, so that what was accepted is delivered. A late failure is like one that came at once.
+ */
+async function decide(run: Run, { failure, retry }: { failure: InvokeFailure; retry: number }): Promise<InvokeFailure> {
+  const { input, routed, spent } = run;
+  const { agent_name, agent_version, ability } = routed.decision.chosen;
+  for (let outcome = failure; ; outcome = { ...failure, attempts: [] }) {
+    const retrying = retryTerms(input, routed, { spent, retry, permit: null, attemptMs: routed.target.timeout_ms });
+    const decided = await settle({ agent_name, agent_version, ability, outcome, retrying });
+    const waitMs = Math.round(SLOT_WAIT_MS * (0.5 + Math.random()));
+    if (decided.kind !== 'failed') return failure;
+    if (!isSilence(failure) || !wantsSlot(decided) || waitMs >= leftMs(input.envelope.timeout_ms)) return decided;
+    await sleep(waitMs);
+  }
+}
+
+function isSilence({ problem }: InvokeFailure): boolean {
+  return problem.code === 'agent_timeout';
+}
+
+function wantsSlot({ problem }: InvokeFailure): boolean {
+  return problem.code === 'retry_budget_exhausted' && problem.details?.retry_suppressed === 'agent';
 }

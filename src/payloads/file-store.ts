@@ -54,6 +54,21 @@ export class FileStore implements ObjectStore {
     return this.guarded('read', () => absentAsNull(readFile(this.pathOf(key))));
   }
 
+  async readInto(key: string, target: Uint8Array): Promise<number | null> {
+    return this.guarded('read', async () => {
+      const file = await absentAsNull(open(this.pathOf(key), 'r'));
+      if (file === null) return null;
+      try {
+        let size = 0;
+        for (let read = -1; read !== 0 && size < target.byteLength; size += read)
+          read = (await file.read(target, size, target.byteLength - size)).bytesRead;
+        return size;
+      } finally {
+        await file.close();
+      }
+    });
+  }
+
   async stream(key: string, range?: { start: number; end: number }): Promise<Readable | null> {
     if (range && range.end <= range.start) return (await this.info(key)) && Readable.from([]);
     const file = await this.guarded('read', () => absentAsNull(open(this.pathOf(key), 'r')));

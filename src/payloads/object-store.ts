@@ -23,6 +23,8 @@ export interface ObjectStore {
   put(key: string, content: Uint8Array, options?: { ifAbsent?: boolean }): Promise<boolean>;
   /** The whole content; null when there is none. */
   get(key: string): Promise<Buffer | null>;
+  /** Reads an object of at most `target`'s size into it; how many bytes it has, null when there is none. */
+  readInto(key: string, target: Uint8Array): Promise<number | null>;
   /** The content, or the bytes from `start` up to `end`, piece by piece; null when there is none. */
   stream(key: string, range?: { start: number; end: number }): Promise<Readable | null>;
   info(key: string): Promise<ObjectInfo | null>;

@@ -11,8 +11,8 @@ const IN_PLACE_BYTES = 524_288;
 const IDLE_MS = 2_000;
 /** After reading more than this a thread ends at once: its heap is worth more than the time to start another, bytes. */
 const HUGE_BYTES = 4_194_304;
-/** Memory that the reading of one payload may take; a bomb of tiny values ends its thread, not the process, MiB. */
-const HEAP_MB = 1_024;
+/** More than the largest payload takes to read, with as many values as one may have, MiB. */
+const HEAP_MB = 2_048;
 /** The compiled thread; where the sources run as they are (tests), everything is read in place. */
 const THREAD = join(__dirname, 'read-thread.js');
 
@@ -34,14 +34,11 @@ export class PayloadReader {
   private nextId = 1;
   private idle: NodeJS.Timeout | undefined;
 
-  constructor(
-    private readonly entry: string | null = existsSync(THREAD) ? THREAD : null,
-    private readonly heapMb = HEAP_MB,
-  ) {}
+  constructor(private readonly entry: string | null = existsSync(THREAD) ? THREAD : null) {}
 
   /**
    * Reads `content`, which must not be used by the caller meanwhile and comes back with the answer.
-   * @throws ReachError what {@link readContent} throws; `payload_too_large` when reading takes too much memory
+   * @throws ReachError what {@link readContent} throws
    */
   async read(content: Buffer, order: ReadOrder): Promise<Read> {
     if (this.entry === null || content.byteLength <= IN_PLACE_BYTES) return { content, ...readContent(content, order) };
@@ -67,7 +64,7 @@ export class PayloadReader {
   }
 
   private start(): Worker {
-    const thread = new Worker(this.entry ?? THREAD, { resourceLimits: { maxOldGenerationSizeMb: this.heapMb } });
+    const thread = new Worker(this.entry ?? THREAD, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     thread.on('message', (answer: ThreadAnswer) => this.settle(answer));
     thread.on('error', (cause) => this.failed(thread, cause));
     thread.on('exit', () => this.failed(thread, new Error('the thread that reads payloads has ended')));
@@ -97,14 +94,7 @@ export class PayloadReader {
   private failed(thread: Worker, cause: Error): void {
     if (this.thread !== thread) return;
     this.thread = undefined;
-    const outOfMemory = (cause as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
-    const error = outOfMemory
-      ? new ReachError(
-          'payload_too_large',
-          `Reading this payload takes more than ${this.heapMb} MiB; send fewer values at once`,
-          { cause },
-        )
-      : new ReachError('internal', 'The payload could not be read; try again', { cause });
+    const error = new ReachError('internal', 'The payload could not be read; try again', { cause });
     for (const { reject } of this.waiting.values()) reject(error);
     this.waiting.clear();
   }

@@ -6,6 +6,7 @@ import { ReachError, type FieldError } from '../protocol/reach-error';
 import type { Json, JsonObject } from '../protocol/shapes';
 import { parseJsonStrict, type StrictJsonOptions } from '../protocol/strict-json';
 import { memberRange } from './member-range';
+import { assertFewValues } from './value-count';
 import { outlineOf } from './outline';
 
 /** What is wanted of the content. */
@@ -50,13 +51,16 @@ export interface ReadFindings {
   value?: JsonObject;
 }
 
+/** What is smaller cannot hold enough values to matter, bytes. */
+const COUNTED_BYTES = 1_048_576;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-/** Reads content as ordered. @throws ReachError for what is no JSON object under the strict rules */
+/** Reads content as ordered. @throws ReachError for what is no JSON object under the strict rules; `payload_too_large` for too many values */
 export function readContent(content: Uint8Array, order: ReadOrder): ReadFindings {
   const sent = order.sha256 === undefined ? null : assertDigest(content, order.sha256);
   const start = BYTE_ORDER_MARK.every((byte, at) => content[at] === byte) ? BYTE_ORDER_MARK.length : 0;
   const whole = content.subarray(start);
+  if (whole.byteLength > COUNTED_BYTES) assertFewValues(whole);
   const parsed = order.trusted ? (JSON.parse(asText(whole)) as Json) : parseJsonStrict(whole, order.strict);
   const outer = objectOf(parsed, order);
   if (order.unwrap === undefined) {

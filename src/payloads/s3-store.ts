@@ -57,6 +57,11 @@ export class S3Store implements ObjectStore {
     });
   }
 
+  async readInto(key: string, target: Uint8Array): Promise<number | null> {
+    const content = await this.get(key);
+    return content && content.copy(target);
+  }
+
   async stream(key: string, range?: { start: number; end: number }): Promise<Readable | null> {
     if (range && range.end <= range.start) return (await this.info(key)) && Readable.from([]);
     const bytes = range && `bytes=${range.start}-${range.end - 1}`;

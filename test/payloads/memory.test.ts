@@ -37,7 +37,6 @@ linux('25 MB there and 25 MB back, through one process that is gateway and worke
     const result = await client.invokeAbility('mirror', payload, { timeoutMs: 60_000 });
     const grown = watch.stop();
     expect(sha256(JSON.stringify(result.output))).toBe(digest);
-    process.stderr.write(`${_what}: grew by ${(grown / MIB).toFixed(0)} MiB\n`);
     expect(grown).toBeLessThan(150 * MIB);
     expect((await reachHistory(result.reach_id)).largest).toBeLessThan(262_144);
   });

@@ -8,8 +8,8 @@ import { sha256 } from './support';
 const ENTRY = resolve(__dirname, '../../dist/src/payloads/read-thread.js');
 
 const readers: PayloadReader[] = [];
-const make = (entry: string | null, heapMb?: number) => {
-  const reader = new PayloadReader(entry, heapMb);
+const make = (entry: string | null) => {
+  const reader = new PayloadReader(entry);
   readers.push(reader);
   return reader;
 };
@@ -87,9 +87,19 @@ it('leaves the event loop to others meanwhile', async () => {
   expect(longestMs).toBeLessThan(tookMs / 2);
 });
 
-it('ends a thread that takes too much memory, and reads the next payload', async () => {
-  const reader = make(ENTRY, 64);
-  const bomb = Buffer.from(new Uint8Array(Buffer.from(`{"a":[${'[],'.repeat(5_000_000)}[]]}`)).buffer);
+it.each([
+  ['lists', `{"a":[${'[],'.repeat(4_000_000)}[]]}`],
+  ['members', `{"a":[${'{"b":1},'.repeat(2_000_000)}[]]}`],
+  ['items', `{"a":[${'1,'.repeat(16_000_001)}1]}`],
+])('refuses so many %s that reading them would take all memory, before it reads them', async (_what, text) => {
+  const reader = make(ENTRY);
+  const bomb = Buffer.from(new Uint8Array(Buffer.from(text)).buffer);
   await expect(reader.read(bomb, {})).rejects.toMatchObject({ code: 'payload_too_large' });
   await expect(reader.read(content(large), {})).resolves.toMatchObject({ digest: sha256(JSON.stringify(large)) });
+});
+
+it('does not count what stands in texts', async () => {
+  const quoted = content({ a: `\\"[{:,`.repeat(3_000_000) });
+  const copy = Buffer.from(quoted);
+  await expect(make(ENTRY).read(quoted, {})).resolves.toMatchObject({ digest: sha256(copy) });
 });

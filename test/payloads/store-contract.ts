@@ -41,6 +41,9 @@ export function describeStore(name: string, make: () => ObjectStore): void {
       expect(await store.put(key('a/one'), content)).toBe(true);
       expect(await other.get(key('a/one'))).toEqual(content);
       expect(await read(await other.stream(key('a/one')))).toEqual(content);
+      const target = Buffer.alloc(300_000);
+      expect(await other.readInto(key('a/one'), target)).toBe(300_000);
+      expect(target).toEqual(content);
       expect(await store.info(key('a/one'))).toMatchObject({ key: key('a/one'), bytes: 300_000 });
     });
 
@@ -53,6 +56,7 @@ export function describeStore(name: string, make: () => ObjectStore): void {
 
     it('knows nothing of what was not put', async () => {
       expect(await store.get(key('none'))).toBeNull();
+      expect(await store.readInto(key('none'), Buffer.alloc(1))).toBeNull();
       expect(await store.stream(key('none'))).toBeNull();
       expect(await store.info(key('none'))).toBeNull();
       expect(await store.touch(key('none'), new Date().getTime())).toBe(false);

@@ -116,13 +116,13 @@ export const outOfMemory: Scenario = {
   row: 18,
   name: 'worker out of memory',
   floor: 0.3,
-  stage: { workers: 2, workerNodeArgs: ['--max-old-space-size=64'] },
+  stage: { workers: 2, workerNodeArgs: ['--max-old-space-size=54'] },
   async run(act) {
     const endpoint = { max_retry: 8, timeout_ms: 20_000 };
     const load = act.load({
-      messages: act.scaled(600),
+      messages: act.scaled(200),
       overMs: 4_000,
-      abilities: [await act.agent('plain', { endpoint })],
+      abilities: [await act.agent('plain', { endpoint, descriptor: { max_concurrency: 200 } })],
       // As large as may travel inside messages: what is larger a worker never holds.
       ballast: 120_000,
       workMs: { from: 1_500, to: 2_500 },
