@@ -30,6 +30,8 @@ export interface AttemptContext {
   n: number;
   /** What the attempt may use, ms, asked again after a wait for a place. */
   budgetMs: () => number;
+  /** What is left of the whole reach, ms. */
+  leftMs: () => number;
   signal: AbortSignal;
   /** Instances that failed this reach before; others are preferred. */
   avoid: string[];
@@ -190,7 +192,11 @@ async function call(
 }
 
 /** What the reaches inherit that the agent makes while it works on this attempt (R10). */
-function nestedTerms(input: InvokeInput, { reachId, runId }: AttemptContext, budgetMs: number): NestedTerms {
+function nestedTerms(
+  input: InvokeInput,
+  { reachId, runId, leftMs }: Pick<AttemptContext, 'reachId' | 'runId' | 'leftMs'>,
+  budgetMs: number,
+): NestedTerms {
   const { lineage, envelope, agent_name, ability, trace_id } = input;
   return {
     inheritance: {
@@ -205,6 +211,7 @@ function nestedTerms(input: InvokeInput, { reachId, runId }: AttemptContext, bud
       group: envelope.group,
     },
     budgetMs: Math.floor(budgetMs),
+    reachMs: Math.max(Math.floor(budgetMs), Math.floor(leftMs())),
     issuedMs: new Date().getTime(),
   };
 }

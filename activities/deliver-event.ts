@@ -122,7 +122,7 @@ function deliveryEnvelope(
   event: PublishedEvent,
   { agent, ability, id: subscription_id }: Subscriber,
 ): Envelope {
-  const { topic, attributes, payload, terms } = event;
+  const { topic, attributes, payload, terms, sender } = event;
   return {
     ...(ability !== undefined && { ability }),
     ...(agent !== undefined && { target_agent: agent }),
@@ -131,7 +131,7 @@ function deliveryEnvelope(
     mode: 'async',
     ...terms,
     idempotency_key: id,
-    source_agent: attributes.source,
+    source_agent: sender ?? attributes.source,
     message_id: attributes.id,
     event: { topic, subscription_id, attributes },
   };

@@ -15,7 +15,9 @@ export async function endChildren(deps: ActivityDependencies, { reach_id }: { re
   const children = await deps.tree.children(reach_id).catch((caught: unknown) => {
     throw asFailure(ReachError.from(caught), true);
   });
-  const ends = await Promise.all(children.map(async (child) => ({ ...child, end: await deps.cancelReach(child.reachId) })));
+  const ends = await Promise.all(
+    children.map(async (child) => ({ ...child, end: await deps.cancelReach(child.reachId) })),
+  );
   const nowMs = new Date().getTime();
   const starting = ends.filter(({ end, notedMs }) => end === 'unknown' && Math.abs(nowMs - notedMs) < STARTING_MS);
   if (starting.length === 0 && ends.every(({ end }) => end !== 'failed')) return;

@@ -26,7 +26,7 @@ const HEARTBEAT_INTERVAL_MS = 1_000;
 export async function invokeOnce(deps: ActivityDependencies, input: InvokeInput): Promise<InvokeOutcome | null> {
   const share = remainingShareMs(input.share_ms);
   const budgetMs = () => attemptBudgetMs(share(), input.timeout_ms);
-  const attempt = { n: input.attempts_before + 1, budgetMs, avoid: [], retry: false, patienceMs: 0 };
+  const attempt = { n: input.attempts_before + 1, budgetMs, leftMs: share, avoid: [], retry: false, patienceMs: 0 };
   const result = await makeAttempt(deps, input, { ...surroundings(input), ...attempt }).catch((caught: unknown) => {
     throw caught instanceof AttemptStopped ? caught.cause : caught;
   });
@@ -92,10 +92,11 @@ function attemptOf(
   input: InvokeInput,
   { attempts, permit }: Progress,
   share: () => number,
-): Pick<AttemptContext, 'n' | 'budgetMs' | 'avoid' | 'retry' | 'patienceMs'> {
+): Pick<AttemptContext, 'n' | 'budgetMs' | 'leftMs' | 'avoid' | 'retry' | 'patienceMs'> {
   return {
     n: input.attempts_before + attempts.length + 1,
     budgetMs: () => attemptBudgetMs(share(), input.timeout_ms),
+    leftMs: share,
     avoid: attempts.flatMap(({ instance }) => instance ?? []),
     retry: permit !== null || attempts.length > 0,
     patienceMs: deps.queueWaitMs,
@@ -176,7 +177,8 @@ function turnedAway(
 ): Stale {
   const { attempts } = progress;
   if (error.code === 'circuit_open' && input.confirm && attempts.length === 0) return { kind: 'stale' };
-  const patient = isAway(error) || (error.code === 'overloaded' && (input.envelope.mode === 'async' || hasNoShare(error)));
+  const patient =
+    isAway(error) || (error.code === 'overloaded' && (input.envelope.mode === 'async' || hasNoShare(error)));
   // The bulkhead that refused, the agent's or the instance's, has said when to come back, spread already.
   const delayMs = error.options.retryAfterMs ?? deps.bulkheads.retryDelayMs(input.agent_name, limitOf(deps, input));
   if (patient && delayMs + 2 < leftMs) {

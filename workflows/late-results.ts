@@ -3,6 +3,7 @@ import {
   ActivityCancellationType,
   CancellationScope,
   condition,
+  isCancellation,
   patched,
   proxyActivities,
   proxyLocalActivities,
@@ -57,7 +58,7 @@ async function resultOf(run: Run, accepted: Accepted): Promise<Ended> {
   const { runId } = workflowInfo();
   const match = () => run.late.find((result) => result.run_id === runId && result.attempt === attempt);
   if (!match()) {
-    upsertMemo({ stage: 'agent_accepted' });
+    upsertMemo({ stage: 'agent_accepted', accepted_attempt: attempt });
     const silent = await waitOrSilence(run, () => match() !== undefined);
     if (silent) return silence(run);
   }
@@ -79,7 +80,13 @@ async function waitOrSilence(run: Run, matched: () => boolean): Promise<boolean>
   }
   const watch = new CancellationScope();
   const over = condition(matched, left).then(() => false);
-  const silent = watch.run(() => awaitSilence(run, { ackTimeoutMs, left }));
+  // A watch that has no time for another look, or broke down, tells nothing: the result may come until the time ends.
+  const silent = watch
+    .run(() => awaitSilence(run, { ackTimeoutMs, left }))
+    .catch((caught: unknown) => {
+      if (isCancellation(caught)) throw caught;
+      return over;
+    });
   const first = await Promise.race([over, silent]);
   if (!first) watch.cancel();
   await silent.catch(() => undefined);

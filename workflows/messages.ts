@@ -90,6 +90,11 @@ export interface ReachMemo extends Record<string, unknown> {
   notify?: ('callback' | 'reply')[];
   /** Set once the agent has acknowledged. */
   stage?: 'agent_accepted';
+  /** The attempt whose result is waited for since. */
+  accepted_attempt?: number;
+  /** Set where the envelope names them: what reaches made from here inherit. */
+  context_id?: string;
+  group?: string;
   /** Attempts of a reach that was cancelled. */
   attempts?: AttemptRecord[];
 }
@@ -187,7 +192,13 @@ export interface InvokeInput {
 
 /** What came of calling an agent. Failures carry every attempt made. */
 export type InvokeOutcome =
-  | { kind: 'answer'; output: JsonObject; output_claim?: OutputClaim; instance: string | null; attempts: AttemptRecord[] }
+  | {
+      kind: 'answer';
+      output: JsonObject;
+      output_claim?: OutputClaim;
+      instance: string | null;
+      attempts: AttemptRecord[];
+    }
   | { kind: 'accepted'; instance: string | null; attempts: AttemptRecord[] }
   | InvokeFailure;
 

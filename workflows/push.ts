@@ -14,7 +14,17 @@ import type {
   Routed,
   Stale,
 } from './messages';
-import { decidedHere, invokeInput, nextOf, outOfTime, record, retriesLeft, summaryOf, treeOf, type Spent } from './spending';
+import {
+  decidedHere,
+  invokeInput,
+  nextOf,
+  outOfTime,
+  record,
+  retriesLeft,
+  summaryOf,
+  treeOf,
+  type Spent,
+} from './spending';
 
 /** Heartbeats carry cancellation and prove that the worker lives; three missed ones mean that it is lost. */
 export const HEARTBEAT_TIMEOUT_MS = 3_000;

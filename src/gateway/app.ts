@@ -65,7 +65,7 @@ export function createApp(deps: AppDependencies): Express {
   if (deps.apiKey === null) app.use('/v1', loopbackOnly);
   app.post('/v1/reaches/:id/result', resultGate(deps.tokens), rawBody(deps.payloads.maxBytes));
   app.use('/v1/reaches', lateResultRoutes(deps.lateResults));
-  app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey, deps.tokens), body);
+  app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey, deps), body);
   app.use('/v1/reaches', reachRoutes(deps));
   app.use('/v1/callbacks', callbackRoutes(deps));
   app.use('/v1/contexts', contextRoutes(deps));

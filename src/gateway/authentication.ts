@@ -4,6 +4,7 @@ import { DEFAULT_TENANT } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import type { ReachTokens } from '../protocol/reach-token';
 import { header, type RequestIdentity } from './http';
+import type { Nesting } from './nesting';
 
 /**
  * One static API key, as `Authorization: Bearer …` or `X-API-Key`. Only its hash is kept; comparison takes the
@@ -13,7 +14,7 @@ import { header, type RequestIdentity } from './http';
  *
  * @throws ReachError `unauthorized`
  */
-export function authenticate(apiKey: string | null, tokens?: Pick<ReachTokens, 'verify'>): RequestHandler {
+export function authenticate(apiKey: string | null, calls?: CallsByToken): RequestHandler {
   const expected = apiKey === null ? null : digest(apiKey);
   return async (request, response, next) => {
     if (expected === null) {
@@ -26,13 +27,19 @@ export function authenticate(apiKey: string | null, tokens?: Pick<ReachTokens, '
       return next();
     }
     const token = header(request, 'x-reach-token');
-    if (shown === '' && token !== undefined && tokens && tokenMay(request)) {
-      response.locals.identity = await identityOfToken(tokens, token, request);
+    if (shown === '' && token !== undefined && calls && tokenMay(request)) {
+      response.locals.identity = await identityOfToken(calls, token, request);
       return next();
     }
     response.setHeader('WWW-Authenticate', 'Bearer');
     throw new ReachError('unauthorized', 'The API key is missing or wrong; send it as Authorization: Bearer KEY');
   };
+}
+
+/** What tells which call a reach token stands for, and whether that is still worked on. */
+export interface CallsByToken {
+  tokens: Pick<ReachTokens, 'verify'>;
+  nesting: Pick<Nesting, 'confirm'>;
 }
 
 function identity(principal: string): RequestIdentity {
@@ -46,6 +53,7 @@ const OPEN_TO_TOKENS: readonly [method: string, path: RegExp][] = [
   ['POST', /^\/reaches\/r-[a-z2-7]{32}:cancel$/],
   ['PUT', /^\/payloads\/[^/]+\/chunks\/\d+$/],
   ['POST', /^\/payloads\/[^/]+:complete$/],
+  ['POST', /^\/topics\/[^/]+\/events$/],
   ['GET', /^\/contexts\/[^/]+$/],
   ['PATCH', /^\/contexts\/[^/]+$/],
 ];
@@ -55,15 +63,17 @@ function tokenMay({ method, path }: Request): boolean {
 }
 
 async function identityOfToken(
-  tokens: Pick<ReachTokens, 'verify'>,
+  { tokens, nesting }: CallsByToken,
   token: string,
   request: Request,
 ): Promise<RequestIdentity> {
-  const { reachId, nested } = await tokens.verify(token);
+  const { reachId, nested, attempt } = await tokens.verify(token);
   const contextId = nested?.inheritance.context_id ?? null;
   const context = /^\/contexts\/([^/]+)$/.exec(request.path)?.[1];
   if (context !== undefined && decode(context) !== contextId)
     throw new ReachError('not_found', 'There is no such context, or the reach token is not for it');
+  // Nested reaches look at their call by themselves; a context is written to at once.
+  if (context !== undefined && nested) await nesting.confirm({ inheritance: nested.inheritance, attempt });
   return { ...identity(nested?.inheritance.agent_name ?? reachId), scope: { reachId, contextId } };
 }
 

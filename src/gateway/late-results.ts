@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { validatePayload } from '../protocol/json-schema';
 import type { Payloads } from '../payloads';
 import type { ReachTokenClaims, ReachTokens } from '../protocol/reach-token';
@@ -11,6 +11,7 @@ import type { World } from '../protocol/world';
 import type { ReachTree } from '../registry';
 import { resultSignal, type LateResult, type ReachMemo } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
+import { currentAttempt } from './reach-view';
 import { bounded, fromTemporal } from './temporal-errors';
 
 /** Takes the results of agents that had answered "accepted", and hands them to the waiting reach as a signal. */
@@ -30,7 +31,7 @@ export class LateResults {
   async deliver(id: string, token: string | undefined, body: Json): Promise<void> {
     const claims = await this.options.tokens.verify(token ?? '', id);
     const result = validate(lateResultSchema, body) as LateResult['result'];
-    const memo = await this.options.reader.memo(id);
+    const memo = await this.wanted(id, claims);
     if ('output' in result)
       this.assertOutput(memo.agent_name, memo.agent_version, { ability: memo.ability, output: result.output });
     await this.signal(id, claims, await this.claimed(result));
@@ -39,7 +40,7 @@ export class LateResults {
   /** A body over 1 MiB: read off the event loop, and kept as it is. @throws ReachError as {@link deliver}; `storage_full` */
   async deliverLarge(id: string, token: string | undefined, content: Buffer): Promise<void> {
     const claims = await this.options.tokens.verify(token ?? '', id);
-    const memo = await this.options.reader.memo(id);
+    const memo = await this.wanted(id, claims);
     const schema = this.schemaOf(memo.agent_name, memo.agent_version, memo.ability);
     const { claim, errors } = await this.options.payloads
       .keepAnswer(content, { schema, unwrap: 'output', strict: {} })
@@ -76,12 +77,21 @@ export class LateResults {
    * @throws ReachError `unauthorized`, `reach_terminal` when the reach is over, cancelled, or has gone on without this attempt
    */
   async progress(id: string, token: string | undefined): Promise<void> {
-    const { runId, attempt } = await this.options.tokens.verify(token ?? '', id);
+    const claims = await this.options.tokens.verify(token ?? '', id);
     const description = await this.options.reader.describe(id);
+    const { runId, attempt } = claims;
     const { timeout_ms: ttlMs } = description.memo as ReachMemo;
-    const wanted = description.status.name === 'RUNNING' && description.runId === runId;
-    if (!wanted || description.raw.workflowExtendedInfo?.cancelRequested) throw over(id, 'stop working on it');
+    const cancelling = description.raw.workflowExtendedInfo?.cancelRequested;
+    if (cancelling || !isOpen(description, claims)) throw over(id, 'stop working on it');
     await this.options.tree.sign({ reachId: id, runId, attempt, ttlMs });
+  }
+
+  /** What the reach keeps of itself. @throws ReachError `reach_terminal` for a result that nobody waits for */
+  private async wanted(id: string, claims: ReachTokenClaims): Promise<ReachMemo> {
+    const description = await this.options.reader.describe(id);
+    if (isOpen(description, claims)) return description.memo as ReachMemo;
+    await this.discard(claims);
+    throw over(id, 'the result was not used');
   }
 
   /** Leaves a trace of it; that there is none while etcd is away harms nobody. */
@@ -128,5 +138,13 @@ function tooLarge(caught: unknown): never {
 }
 
 function over(id: string, so: string): ReachError {
-  return new ReachError('reach_terminal', `The reach is already over; ${so}`, { extra: { reach_id: id } });
+  return new ReachError('reach_terminal', `The reach is already over, or has gone on without this attempt; ${so}`, {
+    extra: { reach_id: id },
+  });
+}
+
+/** Whether a reach may still wait for the result of this attempt. */
+function isOpen(description: WorkflowExecutionDescription, { runId, attempt }: ReachTokenClaims): boolean {
+  const runs = description.status.name === 'RUNNING' && description.runId === runId;
+  return runs && attempt >= currentAttempt(description);
 }

@@ -3,9 +3,10 @@ import type { Envelope } from '../protocol/envelope';
 import { linkOf, type Inheritance, type Lineage } from '../protocol/lineage';
 import { DEFAULT_MAX_TOTAL_RETRIES } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
-import type { NestedTerms, ReachTokens } from '../protocol/reach-token';
+import type { ReachTokens } from '../protocol/reach-token';
 import type { ReachMemo } from '../../workflows/messages';
 import type { ReachReader } from './reach-reader';
+import { currentAttempt } from './reach-view';
 
 /** How an agent's own reach names the call that it is made for. */
 export interface ParentHeaders {
@@ -20,8 +21,12 @@ export interface ParentHeaders {
 /** The call that a nested reach is made for. */
 export interface ParentCall {
   inheritance: Inheritance;
-  /** What is left of the call, ms; null where nobody has said. */
-  leftMs: number | null;
+  /** The attempt whose token was shown; null for agents that pull, which name their run only. */
+  attempt: number | null;
+  /** What is left of the reach at most, ms: an agent that accepted may use it all. */
+  reachMs: number;
+  /** What is left of the attempt, ms, for one that answers while it is waited for; null where its agent says it itself. */
+  attemptMs: number | null;
 }
 
 interface NestingOptions {
@@ -62,7 +67,7 @@ export class Nesting {
         `Reaches may be nested ${maxDepth} deep, and this one would be the next: ${chain.join(' → ')}; let an agent above do the work, or raise nesting.max_depth`,
       );
     }
-    if (call.leftMs !== null && call.leftMs < 1)
+    if (call.reachMs < 1)
       throw new ReachError(
         'deadline_exceeded',
         'The call that this reach is made for has no time left; nothing was started',
@@ -84,33 +89,61 @@ export class Nesting {
       tree,
       ttlMs: envelope.timeout_ms,
     });
-    assertRunning(await this.options.reader.describe(parentId), parent_run);
+    const { accepted } = await this.confirm(parent);
+    const leftMs = accepted ? null : parent.attemptMs;
+    const timeout_ms = Math.max(1, Math.floor(Math.min(envelope.timeout_ms, leftMs ?? Infinity)));
     const max_total_retries = Math.max(0, Math.min(envelope.max_total_retries, tree.limit - retriesUsed));
     return {
-      envelope: { ...envelope, max_total_retries },
+      envelope: { ...envelope, timeout_ms, max_total_retries },
       lineage: { root, tree, parent: parentId, parent_run, chain },
     };
+  }
+
+  /**
+   * Looks at the call itself, which must still be worked on by this very attempt.
+   *
+   * @returns whether its agent has accepted it, and delivers later
+   * @throws ReachError `reach_terminal`
+   */
+  async confirm({ inheritance, attempt }: Pick<ParentCall, 'inheritance' | 'attempt'>): Promise<{ accepted: boolean }> {
+    const description = await this.options.reader.describe(inheritance.parent);
+    assertOpen(description, { runId: inheritance.parent_run, attempt });
+    return { accepted: (description.memo as ReachMemo).accepted_attempt === attempt };
   }
 
   private async callOf({ token, parent, deadlineMs }: ParentHeaders): Promise<ParentCall | null> {
     const told = readDeadline(deadlineMs);
     if (token !== undefined) {
-      const { nested } = await this.options.tokens.verify(token);
+      const { nested, attempt } = await this.options.tokens.verify(token);
       if (nested === null)
         throw new ReachError('unauthorized', 'This reach token is of an earlier release; it opens no nested reaches');
-      return { inheritance: nested.inheritance, leftMs: least(told, leftOf(nested)) };
+      const { inheritance, budgetMs, issuedMs, reachMs = budgetMs } = nested;
+      const ageMs = ageOf(issuedMs, reachMs);
+      return {
+        inheritance,
+        attempt,
+        reachMs: Math.min(told ?? Infinity, reachMs - ageMs),
+        attemptMs: told === null ? Math.max(1, budgetMs - ageMs) : null,
+      };
     }
     if (parent === undefined) return null;
     const [reachId = '', runId = ''] = parent.split('/');
     const description = await this.options.reader.describe(reachId);
-    assertRunning(description, runId);
-    return { inheritance: inheritanceOf(description), leftMs: told };
+    assertOpen(description, { runId, attempt: null });
+    const { timeout_ms: reachMs } = description.memo as ReachMemo;
+    const leftMs = reachMs - ageOf(description.startTime.getTime(), reachMs);
+    return {
+      inheritance: inheritanceOf(description),
+      attempt: null,
+      reachMs: Math.min(told ?? Infinity, leftMs),
+      attemptMs: null,
+    };
   }
 }
 
 /** What a nested envelope may say at most; the rest it inherits. @throws ReachError `forbidden` for another's name */
 export function inherit(envelope: Envelope, asked: { source_agent?: string }, call: ParentCall): Envelope {
-  const { inheritance, leftMs } = call;
+  const { inheritance, reachMs } = call;
   const { agent_name: agent, context_id, group } = inheritance;
   if (asked.source_agent !== undefined && asked.source_agent !== agent) {
     throw new ReachError(
@@ -125,19 +158,19 @@ export function inherit(envelope: Envelope, asked: { source_agent?: string }, ca
   return {
     ...envelope,
     source_agent: agent,
-    timeout_ms: Math.max(1, Math.floor(least(envelope.timeout_ms, leftMs) ?? envelope.timeout_ms)),
+    timeout_ms: Math.max(1, Math.floor(Math.min(envelope.timeout_ms, reachMs))),
     group: envelope.group === 'default' ? group : envelope.group,
     ...(context !== undefined && { context_id: context }),
   };
 }
 
 /**
- * What is left of an attempt by the clock. Clocks of hosts may differ: an age that cannot be, since the attempt would be over or
- * not yet begun, says nothing, and the parent's own end still ends what it started.
+ * How long something of `lengthMs` has lasted, by the clock. Clocks of hosts may differ: an age that cannot be, since it would be
+ * over or not yet begun, says nothing, and the parent's own end still ends what it started.
  */
-function leftOf({ budgetMs, issuedMs }: NestedTerms): number {
-  const ageMs = new Date().getTime() - issuedMs;
-  return ageMs >= 0 && ageMs < budgetMs ? budgetMs - ageMs : budgetMs;
+function ageOf(sinceMs: number, lengthMs: number): number {
+  const ageMs = new Date().getTime() - sinceMs;
+  return ageMs >= 0 && ageMs < lengthMs ? ageMs : 0;
 }
 
 function readDeadline(text: string | undefined): number | null {
@@ -148,16 +181,30 @@ function readDeadline(text: string | undefined): number | null {
   });
 }
 
-function assertRunning({ status, runId, raw }: WorkflowExecutionDescription, expectedRun: string): void {
+/**
+ * Holds that a call is still worked on: its reach runs, in this run, is not being cancelled, and has not gone on to another attempt.
+ *
+ * @throws ReachError `reach_terminal`
+ */
+export function assertOpen(
+  description: WorkflowExecutionDescription,
+  { runId, attempt }: { runId: string; attempt: number | null },
+): void {
+  const { status, raw } = description;
   const cancelling = Boolean(raw.workflowExtendedInfo?.cancelRequested);
-  if (status.name === 'RUNNING' && runId === expectedRun && !cancelling) return;
-  const how = cancelling ? 'is being cancelled' : 'is over or was started anew';
-  throw new ReachError('reach_terminal', `The call that this reach is made for ${how}; nothing was started`);
+  const runs = status.name === 'RUNNING' && description.runId === runId && !cancelling;
+  if (runs && (attempt === null || attempt >= currentAttempt(description))) return;
+  const how = cancelling
+    ? 'is being cancelled'
+    : runs
+      ? 'has gone on without this attempt'
+      : 'is over or was begun anew';
+  throw new ReachError('reach_terminal', `The call that this is for ${how}; nothing was done`);
 }
 
 /** As a token would have it, from the parent's own record. */
 function inheritanceOf({ workflowId, runId, memo, raw }: WorkflowExecutionDescription): Inheritance {
-  const { lineage, max_total_retries, agent_name, ability, trace_id } = memo as ReachMemo;
+  const { lineage, max_total_retries, agent_name, ability, trace_id, context_id, group } = memo as ReachMemo;
   const firstRun = raw.workflowExecutionInfo?.firstRunId;
   const limit = max_total_retries ?? DEFAULT_MAX_TOTAL_RETRIES;
   const inTree = lineage && (!firstRun || firstRun === runId);
@@ -169,12 +216,7 @@ function inheritanceOf({ workflowId, runId, memo, raw }: WorkflowExecutionDescri
     chain: [...(lineage?.chain ?? []), linkOf(agent_name, ability)],
     agent_name,
     trace_id,
-    context_id: null,
-    group: 'default',
+    context_id: context_id ?? null,
+    group: group ?? 'default',
   };
-}
-
-function least(one: number | null, other: number | null): number | null {
-  if (one === null || other === null) return one ?? other;
-  return Math.min(one, other);
 }

@@ -28,7 +28,10 @@ const querySchema = z.strictObject({
   ability: filterText,
   agent: filterText,
   source: filterText,
-  parent: z.string().regex(/^r-[a-z2-7]{32}$/, 'must be a reach id').optional(),
+  parent: z
+    .string()
+    .regex(/^r-[a-z2-7]{32}$/, 'must be a reach id')
+    .optional(),
   since: z.iso.datetime({ offset: true }).optional(),
   cursor: filterCursor,
   limit: z.coerce.number().int().min(1).max(200).default(50),

@@ -71,6 +71,8 @@ export function memoOf({ envelope, routed, digest, lineage }: Plan, traceId: str
     route_reason,
     ...notified(envelope),
     ...(lineage && { lineage }),
+    ...(envelope.context_id !== undefined && { context_id: envelope.context_id }),
+    ...(envelope.group !== 'default' && { group: envelope.group }),
     ...(envelope.max_total_retries !== DEFAULT_MAX_TOTAL_RETRIES && { max_total_retries: envelope.max_total_retries }),
   };
 }

@@ -176,6 +176,7 @@ function memoView(description: WorkflowExecutionDescription, memo: ReachMemo, li
   };
 }
 
+/** Attempts that a running activity has told of: all of them have failed. */
 function pendingAttempts(description: WorkflowExecutionDescription): AttemptRecord[] {
   const pending = description.raw.pendingActivities ?? [];
   return pending.flatMap(({ heartbeatDetails }) => {
@@ -187,4 +188,10 @@ function pendingAttempts(description: WorkflowExecutionDescription): AttemptReco
       return [];
     }
   });
+}
+
+/** The attempt that a reach is at, as far as its record tells; 0 when it does not. */
+export function currentAttempt(description: WorkflowExecutionDescription): number {
+  const failed = pendingAttempts(description).map(({ n }) => n + 1);
+  return Math.max(0, (description.memo as ReachMemo).accepted_attempt ?? 0, ...failed);
 }

@@ -23,6 +23,8 @@ export interface PublishedEvent {
   /** What makes it the same event again for its source: the caller's idempotency key where there is one, else its id. */
   identity: { key: string; by: 'id' | 'key' };
   terms: DeliveryTerms;
+  /** The agent that published it from a call; else the attributes' `source` is who sends. */
+  sender?: string;
   /** The call that it was published from (R10). */
   ancestry?: Omit<Lineage, 'tree'>;
 }

@@ -17,6 +17,8 @@ export interface NestedTerms {
   inheritance: Inheritance;
   /** What the attempt might use, ms, and when that began, Unix ms by the clock of the worker. */
   budgetMs: number;
+  /** What was left of the whole reach then, ms: an agent that accepts may use it. */
+  reachMs?: number;
   issuedMs: number;
 }
 

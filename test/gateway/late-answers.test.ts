@@ -69,16 +69,18 @@ describe('an agent that accepted and fell silent', () => {
     });
     expect(again.call.fence > seen.call.fence).toBe(true);
     expect(again.atMs - seen.atMs).toBeGreaterThanOrEqual(ACK_MS);
-    // The first attempt's answer comes after all: nobody waits for that attempt any more.
-    expect((await post(id, seen, 'result', { output: { from: 1 } })).status).toBe(202);
+    const isOver = async () => (await post(id, seen, 'progress')).status === 409;
+    await waitFor('the first attempt to be given up', isOver);
+    // Its answer comes after all: nobody waits for that attempt any more.
+    expectProblem(await post(id, seen, 'result', { output: { from: 1 } }), 'reach_terminal');
     expect((await post(id, again, 'result', { output: { from: 2 } })).status).toBe(202);
     const { body } = await gateway.api.ended(id);
     expect(body).toMatchObject({ status: 'completed', output: { from: 2 }, attempts: 2 });
     const trace = await traceOf(id);
     expect(waits(trace)).toEqual([
       { outcome: 'silent', attempt: undefined },
-      { outcome: 'discarded', attempt: 1 },
       { outcome: 'ok', attempt: undefined },
+      { outcome: 'discarded', attempt: 1 },
     ]);
   });
 
@@ -111,6 +113,30 @@ describe('an agent that accepted and fell silent', () => {
     const { id } = await accepted(agent);
     expect((await gateway.api.ended(id)).body).toMatchObject({ status: 'outcome_unknown' });
     expect(agent.journal).toHaveLength(1);
+  });
+});
+
+describe('the deadline of an agent that accepted', () => {
+  it("is the reach's: what comes shortly before it counts, however its signs fall", async () => {
+    const agent = await anAgent({ endpoint: { ack_timeout_ms: 1_500, max_retry: 0 } }, accept);
+    const { id, seen } = await accepted(agent, { timeout_ms: 4_000 });
+    const answerAt = seen.atMs + 3_600;
+    while (performance.now() < answerAt - 300) {
+      await post(id, seen, 'progress');
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    await new Promise((resolve) => setTimeout(resolve, answerAt - performance.now()));
+    expect((await post(id, seen, 'result', { output: { just: 'in time' } })).status).toBe(202);
+    expect((await gateway.api.ended(id)).body).toMatchObject({ status: 'completed', output: { just: 'in time' } });
+  });
+
+  it('ends it as expired, although it still gave signs', async () => {
+    const agent = await anAgent({ endpoint: { ack_timeout_ms: 1_000, max_retry: 0 } }, accept);
+    const { id, seen } = await accepted(agent, { timeout_ms: 2_500 });
+    const signs = setInterval(() => void post(id, seen, 'progress'), 200);
+    const { body } = await gateway.api.ended(id);
+    clearInterval(signs);
+    expect(body).toMatchObject({ status: 'expired', error: { code: 'deadline_exceeded' } });
   });
 });
 

@@ -80,6 +80,31 @@ describe('a nested reach', () => {
     await end(parent);
   });
 
+  it('may use what the reach has left once its agent has accepted', async () => {
+    outer.plays({ do: 'accept' });
+    const parent = await held({ timeout_ms: 40_000 });
+    await waitFor('its acknowledgement', async () => {
+      const { body } = await gateway.api.get(`/v1/reaches/${parent.reachId}`);
+      return body.stage === 'agent_accepted';
+    });
+    const { body } = await nested(parent, { timeout_ms: 600_000 }, { prefer: 'respond-async' });
+    expect(body.expires_in_ms).toBeGreaterThan(30_000);
+    expect(body.expires_in_ms).toBeLessThanOrEqual(40_000);
+    await end(parent);
+  });
+
+  it('stays in the context of its call, and signals no workflow of the agent’s choice', async () => {
+    const parent = await held({ context_id: 'mine' });
+    const away = expectProblem(await nested(parent, { context_id: 'yours' }), 'forbidden');
+    expect(away.errors).toEqual([expect.objectContaining({ pointer: '/context_id' })]);
+    const signalled = await nested(parent, { reply_to: { workflow_id: 'somebody', signal: 'go' } });
+    expect(expectProblem(signalled, 'forbidden').errors).toEqual([
+      expect.objectContaining({ pointer: '/reply_to/workflow_id' }),
+    ]);
+    expect(inner.journal).toHaveLength(0);
+    await end(parent);
+  });
+
   it('may not be sent in another name', async () => {
     const parent = await held();
     const problem = expectProblem(await nested(parent, { source_agent: 'somebody' }), 'forbidden');
@@ -124,12 +149,16 @@ describe('refused before anybody is asked', () => {
     await end(parent);
   });
 
-  it('a parent that is over', async () => {
-    const parent = await held();
+  it('a parent that is over: nothing is reached, published, read or written', async () => {
+    const parent = await held({ context_id: 'ctx-over' });
     await end(parent);
     await gateway.api.ended(parent.reachId);
     expectProblem(await nested(parent), 'reach_terminal');
     expect(inner.journal).toHaveLength(0);
+    const event = { mode: 'event', topic: 'a.b', payload: {}, ability: undefined };
+    expectProblem(await nested(parent, event), 'reach_terminal');
+    const context = await bare.get('/v1/contexts/ctx-over', { headers: { 'x-reach-token': parent.token } });
+    expectProblem(context, 'reach_terminal');
   });
 });
 

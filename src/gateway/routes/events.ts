@@ -16,7 +16,7 @@ import { traceIdOf } from '../trace-context';
 export interface EventRouteDependencies {
   publisher: EventPublisher;
   backpressure: Pick<Backpressure, 'admit'>;
-  nesting: Pick<Nesting, 'parentOf'>;
+  nesting: Pick<Nesting, 'parentOf' | 'confirm'>;
   newMessageId: () => string;
 }
 
@@ -67,17 +67,20 @@ async function answer(
   const traceId =
     parent?.inheritance.trace_id ?? traceIdOf(header(request, 'traceparent') ?? event.attributes.traceparent);
   const call = { traceId, waitMs: preferredWaitMs(request, DEFAULT_WAIT_MS, 'sync') };
-  const descended = parent ? { ...event, ancestry: ancestryOf(parent) } : event;
+  const descended = parent ? { ...event, sender: parent.inheritance.agent_name, ancestry: ancestryOf(parent) } : event;
   response.status(202).json(await backpressure.admit('async', () => publisher.publish(descended, call)));
 }
 
 /** @throws ReachError `delegation_loop` where events that are answered with events run too deep (R10) */
-function parentOf({ nesting }: EventRouteDependencies, request: Request): Promise<ParentCall | null> {
-  return nesting.parentOf({
+async function parentOf({ nesting }: EventRouteDependencies, request: Request): Promise<ParentCall | null> {
+  const parent = await nesting.parentOf({
     token: header(request, 'x-reach-token'),
     parent: header(request, 'x-reach-parent'),
     deadlineMs: header(request, 'x-reach-deadline-ms'),
   });
+  // Once a call is over its token publishes nothing either.
+  if (parent) await nesting.confirm(parent);
+  return parent;
 }
 
 /**

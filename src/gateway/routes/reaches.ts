@@ -5,7 +5,7 @@ import type { Payloads } from '../../payloads';
 import { sendResult } from '../large-output';
 import { parseEnvelope } from '../../protocol/validation';
 import { assertSize, handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
-import { onlyOwn } from '../own-reaches';
+import { assertWithin, onlyOwn } from '../own-reaches';
 import type { Backpressure } from '../backpressure';
 import type { EventFeed } from '../event-feed';
 import { sendProblem } from '../problems';
@@ -21,7 +21,7 @@ import { publishEnvelope, type EventRouteDependencies } from './events';
 export interface ReachRouteDependencies extends EventRouteDependencies {
   service: ReachService;
   backpressure: Pick<Backpressure, 'admit'>;
-  nesting: Pick<Nesting, 'parentOf'>;
+  nesting: Pick<Nesting, 'parentOf' | 'confirm'>;
   reader: ReachReader;
   lister: ReachLister;
   traces: TraceReader;
@@ -42,6 +42,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
         idempotencyKey: header(request, 'idempotency-key'),
         timeoutMs: header(request, 'x-reach-timeout-ms'),
       });
+      assertWithin(identityOf(response), input);
       if (input.payload) assertSize(request, input.payload, '/payload');
       const parent = await deps.nesting.parentOf({
         token: header(request, 'x-reach-token'),
@@ -112,7 +113,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
 
   router.post(
     /^\/([^/:]+):cancel$/,
-    own,
+    onlyOwn(deps.reader, { childrenOnly: true }),
     handle(async (request, response) => {
       const id = param(request, '0');
       await deps.reader.cancel(id);
