@@ -20,6 +20,12 @@ import { keepAnswer, payloadOf, type KeptAnswer } from './large-payloads';
  */
 const CLOCKS_APART_MS = 840_000;
 
+/**
+ * An agent that had less than this, and less than its own timeout, and did not answer says nothing about itself: a caller's haste
+ * must not open the breaker that others rely on, ms.
+ */
+const JUDGED_FROM_MS = 1_000;
+
 /** The circumstances of one attempt. */
 export interface AttemptContext {
   reachId: string;
@@ -86,13 +92,15 @@ export async function makeAttempt(
   let admission: Admission | null = null;
   let answer: KeptAnswer | null = null;
   let error: ReachError | null = null;
+  let givenMs = Number.POSITIVE_INFINITY;
   try {
     const agent = agentOf(deps, input);
     const adapter = adapterOf(deps, agent);
     const payload = await payloadOf(deps, input);
     if (payload instanceof ReachError) return { kind: 'turned_away', error: payload };
     admission = await admit(deps, admissionRequest(input, context, agent));
-    if (context.budgetMs() < 1) {
+    givenMs = context.budgetMs();
+    if (givenMs < 1) {
       admission.end('neutral', durationMs());
       return { kind: 'turned_away', error: outOfTimeWaiting() };
     }
@@ -105,7 +113,9 @@ export async function makeAttempt(
     error = ReachError.from(caught);
     if (!admission && isTurnedAway(error)) return { kind: 'turned_away', error };
   }
-  admission?.end(breakerOutcome(error?.code ?? null, admission.ticket.mark), durationMs());
+  const cutShort = error?.code === 'agent_timeout' && givenMs < Math.min(input.timeout_ms, JUDGED_FROM_MS);
+  const told = cutShort ? 'neutral' : breakerOutcome(error?.code ?? null, admission?.ticket.mark ?? null);
+  admission?.end(told, durationMs());
   const record: AttemptRecord = {
     n: context.n,
     agent_name: input.agent_name,
@@ -116,7 +126,7 @@ export async function makeAttempt(
     received: error ? (error.options.received ?? 'no') : 'yes',
     ...(error && { code: error.code, message: error.message }),
   };
-  count(deps, input, record);
+  count(deps, input, record, cutShort);
   return { kind: 'made', record, answer, error };
 }
 
@@ -235,10 +245,11 @@ const NEUTRAL = new Set([
   'engine_unavailable',
 ]);
 
-/** Counts an attempt in the shared statistics, and for the ejection of its instance. */
-export function count(deps: ActivityDependencies, call: Called, record: AttemptRecord): void {
-  const failed: CallSample['outcome'] = record.code && NEUTRAL.has(record.code) ? 'neutral' : 'failure';
-  const judged = breakerOutcome(record.code ?? null, null);
+/** Counts an attempt in the shared statistics, and for the ejection of its instance; `cutShort`: it had too little time to be judged. */
+export function count(deps: ActivityDependencies, call: Called, record: AttemptRecord, cutShort = false): void {
+  const neutral = cutShort || (record.code && NEUTRAL.has(record.code));
+  const failed: CallSample['outcome'] = neutral ? 'neutral' : 'failure';
+  const judged = cutShort ? 'neutral' : breakerOutcome(record.code ?? null, null);
   if (record.instance !== null && judged !== 'neutral') {
     const { agentName, agentVersion } = keyOf(call);
     deps.reportInstance({ agentName, agentVersion, instanceId: record.instance, failed: judged === 'failure' });

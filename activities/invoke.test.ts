@@ -241,3 +241,21 @@ describe('what an attempt leaves behind', () => {
     expect(platform.agent.calls).toMatchObject([{ bypass: true }]);
   });
 });
+
+describe('a timeout', () => {
+  const silent = () =>
+    platform.agent.script(() => Promise.reject(new ReachError('agent_timeout', 'no answer', { received: 'unknown' })));
+
+  it('counts against an agent that had its own timeout, or a second', async () => {
+    silent();
+    await execute(input({ retries: 0, timeout_ms: 100 }));
+    await execute(input({ retries: 0, timeout_ms: 5_000, share_ms: 2_100 }));
+    expect(platform.breakers.reported).toEqual(['failure', 'failure']);
+  });
+
+  it('says nothing about one whose caller was in a hurry', async () => {
+    silent();
+    await execute(input({ retries: 0, timeout_ms: 5_000, share_ms: 120 }));
+    expect(platform.breakers.reported).toEqual(['neutral']);
+  });
+});

@@ -49,7 +49,11 @@ export async function run(context: RunContext): Promise<Figures> {
   const afterLoadMb = residentMb(stage.pids.gateway);
   progress.phase('a reach made for another');
   const pairs = plan.latencyRequests * plan.rounds;
-  const nested_vs_reach = await nestedCost(stage.callers, { pairs, signal: context.signal, onAnswer: () => progress.step() });
+  const nested_vs_reach = await nestedCost(stage.callers, {
+    pairs,
+    signal: context.signal,
+    onAnswer: () => progress.step(),
+  });
   const history = await histories(stage, contenders);
   const { plain, reach, regular } = {
     plain: logs.plain.figures(),

@@ -9,7 +9,7 @@ import type { ReachResult } from '../protocol/shapes';
 const CLAIM = Symbol('large output');
 
 /** A result as rooms hand it around: with the claim of an output that is too large to be in it. */
-export type ClaimedResult = ReachResult & { [CLAIM]?: OutputClaim };
+type ClaimedResult = ReachResult & { [CLAIM]?: OutputClaim };
 
 /** The members by which a result says that its output is elsewhere. */
 export function claimMembers(

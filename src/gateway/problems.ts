@@ -55,7 +55,7 @@ function fromExpress(caught: unknown): ReachError | null {
     case 'entity.too.large':
       return new ReachError(
         'payload_too_large',
-        `The body is over the limit of ${error.limit} bytes; upload a large payload in chunks (PUT /v1/payloads/{message_id}/chunks/{sequence}) and send its payload_ref`,
+        `The body is over the limit of ${error.limit} bytes; send less, or the payload of a reach in chunks (PUT /v1/payloads/{message_id}/chunks/{sequence}) with its payload_ref`,
         {
           extra: { details: { limit_bytes: error.limit } },
         },

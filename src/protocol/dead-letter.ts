@@ -76,7 +76,10 @@ export type BulkRedriveRequest = z.infer<typeof bulkRedriveRequestSchema>;
 
 /** The body of `POST /v1/dead-letters/{reach_id}:discard`. */
 export const discardRequestSchema = z
-  .strictObject({ reason: z.string().trim().min(1).max(500).regex(NO_CONTROL, 'must not contain control characters'), by: by.optional() })
+  .strictObject({
+    reason: z.string().trim().min(1).max(500).regex(NO_CONTROL, 'must not contain control characters'),
+    by: by.optional(),
+  })
   .meta({ id: 'DiscardRequest' });
 
 const timestamp = z.string().meta({ format: 'date-time', example: '2026-05-04T08:30:00.000Z' });

@@ -129,7 +129,7 @@ describe('parseEnvelope', () => {
   it.each([[[]], [null], ['text'], [3]])('body %j → 400', (body) => {
     expect(findings(body)).toMatchObject({
       code: 'invalid_request',
-      pointers: ['', ...(Array.isArray(body) ? ['/ability'] : [])],
+      pointers: ['', ...(Array.isArray(body) ? ['/ability', '/payload'] : [])],
     });
   });
 

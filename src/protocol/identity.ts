@@ -102,7 +102,9 @@ const NOT_IN_FINGERPRINT: ReadonlySet<string> = new Set<keyof Envelope>([
  */
 export function fingerprint(envelope: Envelope, content?: CanonicalDigest): string {
   const large = content !== undefined && content.bytes > MAX_PAYLOAD_BYTES;
-  const counted = Object.entries(envelope).filter(([key]) => !NOT_IN_FINGERPRINT.has(key) && !(large && key === 'payload'));
+  const counted = Object.entries(envelope).filter(
+    ([key]) => !NOT_IN_FINGERPRINT.has(key) && !(large && key === 'payload'),
+  );
   const members = Object.fromEntries(large ? [...counted, ['payload_sha256', content.sha256]] : counted);
   return createHash('sha256')
     .update(canonicalJson(members as JsonObject))
@@ -150,7 +152,7 @@ function writeCanonical(value: Json, write: (piece: string) => void): void {
 /** A long string in pieces that never end between the halves of a surrogate pair. */
 function writeText(text: string, write: (piece: string) => void): void {
   write('"');
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const last = text.charCodeAt(at + PIECE - 1);
     const end = last >= 0xd800 && last <= 0xdbff ? at + PIECE - 1 : at + PIECE;
     write(JSON.stringify(text.slice(at, end)).slice(1, -1));

@@ -56,6 +56,8 @@ function message(issue: Issue, got: unknown, source: FindingSource): string {
   const suffix = got === undefined ? '' : ` (got ${describeValue(got)})`;
   switch (issue.code) {
     case 'invalid_type':
+      if (got === undefined && (issue.expected as string) === 'nonoptional')
+        return 'is missing; any JSON value will do';
       return typeMessage(issue.expected, got, source);
     case 'invalid_value':
       return `${got === undefined ? 'is missing; it must' : 'must'} be ${list(issue.values.map((value) => JSON.stringify(value)))}${suffix}`;

@@ -29,7 +29,10 @@ export function toOutput(value: unknown, ability: string): JsonObject {
     throw fault('agent_protocol_error', `must return a JSON object, it returned ${describe(value)}`);
   const text = stringify(value, (problem) => fault('agent_protocol_error', problem));
   if (Buffer.byteLength(text) > DEFAULT_MAX_PAYLOAD_BYTES)
-    throw fault('agent_response_too_large', `answered more than ${DEFAULT_MAX_PAYLOAD_BYTES} bytes; answer with a reference`);
+    throw fault(
+      'agent_response_too_large',
+      `answered more than ${DEFAULT_MAX_PAYLOAD_BYTES} bytes; answer with a reference`,
+    );
   try {
     return parseJsonStrict(text, {
       errorCode: 'agent_protocol_error',

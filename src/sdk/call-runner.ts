@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { ReachError } from '../protocol/reach-error';
 import type { AgentCall, AgentStatus, JsonObject } from '../protocol/shapes';
 import { AgentBusy, AgentRejected, CallFault, CallStopped, failureOf, type StopReason } from './agent-errors';
@@ -94,6 +95,8 @@ export class CallRunner {
       origin.signal,
       this.#shutdown.signal,
     ]);
+    // One handler may have any number of nested reaches under way.
+    setMaxListeners(0, timer.signal);
     const context = this.#contextOf(call, { budget, signal: timer.signal, origin });
     this.#inFlight += 1;
     const answer = this.#work(handler, call, context).finally(() => {

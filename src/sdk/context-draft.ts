@@ -1,4 +1,5 @@
 import type { Context, ContextOperation } from '../protocol/context';
+import { ReachError } from '../protocol/reach-error';
 import type { Json, JsonObject } from '../protocol/shapes';
 
 /** The current values of a context by field, to be looked at or changed: a copy, whose changes are what is written. */
@@ -35,7 +36,7 @@ export async function operationsOf<Fields extends object>(
   const said = await change(draft as ContextView<Fields>, context);
   if (Array.isArray(said)) return (said as readonly ContextChange[]).map((each) => guarded(each, context));
   const after = said === undefined ? withDeletions(before, draft) : new Map(Object.entries(said as object));
-  const changes = [...after].filter(([field, value]) => JSON.stringify(value) !== before.get(field));
+  const changes = [...after].filter(([field, value]) => exactText(field, value) !== before.get(field));
   return changes.map(([field, value]) =>
     guarded(value === undefined ? { op: 'delete', field } : { op: 'set', field, value: value as Json }, context),
   );
@@ -64,4 +65,16 @@ function withDeletions(
   const all = new Map<string, Json | undefined>(Object.entries(after));
   for (const field of before.keys()) if (!Object.hasOwn(after, field)) all.set(field, undefined);
   return all;
+}
+
+/** As JSON; a number that it cannot hold is refused, not turned into null. @throws ReachError `invalid_request` */
+function exactText(field: string, value: unknown): string | undefined {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'number' && !Number.isFinite(part))
+      throw new ReachError(
+        'invalid_request',
+        `The field \`${field}\` would hold ${part}, which JSON cannot; write a text or null`,
+      );
+    return part;
+  });
 }

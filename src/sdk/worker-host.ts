@@ -107,7 +107,11 @@ async function connect(address: string, options: WorkerHostOptions): Promise<Nat
 }
 
 /** The activity that every agent worker offers; see the contract in `protocol/worker-wire`. */
-function activityOf({ runner, instanceId: instance, payloads }: Pick<WorkerHostParts, 'runner' | 'instanceId' | 'payloads'>) {
+function activityOf({
+  runner,
+  instanceId: instance,
+  payloads,
+}: Pick<WorkerHostParts, 'runner' | 'instanceId' | 'payloads'>) {
   return async (call: WorkerCall): Promise<WorkerAnswer> => {
     const context = Context.current();
     const detail: WorkerFailureDetail = { instance, received_at: new Date().toISOString() };
@@ -137,7 +141,11 @@ async function uploaded(content: Buffer, payloads: WorkerHostParts['payloads'], 
     signal.throwIfAborted();
     const { code, message } = ReachError.from(cause);
     const ours = code === 'payload_too_large' ? 'agent_response_too_large' : 'agent_unavailable';
-    throw new ReachError(ours, `The work was done, but its answer of ${content.byteLength} bytes could not be kept: ${message}`, { cause });
+    throw new ReachError(
+      ours,
+      `The work was done, but its answer of ${content.byteLength} bytes could not be kept: ${message}`,
+      { cause },
+    );
   }
 }
 
@@ -153,7 +161,9 @@ async function withPayload(
     return { ...rest, payload: await payloads.fetch(ref, signal) };
   } catch (cause) {
     signal.throwIfAborted();
-    throw new ReachError('agent_unavailable', `The payload could not be fetched: ${ReachError.from(cause).message}`, { cause });
+    throw new ReachError('agent_unavailable', `The payload could not be fetched: ${ReachError.from(cause).message}`, {
+      cause,
+    });
   }
 }
 

@@ -19,7 +19,9 @@ let picky: ScriptedHttpAgent;
 let puller: ScriptedAgent;
 
 beforeAll(async () => {
-  gateway = await startGateway({ config: { payloads: { max_bytes: 4_194_304, store: { directory } }, breaker: { enabled: false } } });
+  gateway = await startGateway({
+    config: { payloads: { max_bytes: 4_194_304, store: { directory } }, breaker: { enabled: false } },
+  });
   agent = await startHttpAgent(gateway.api, { name: 'reader', endpoint: { max_retry: 2 } });
   picky = await startHttpAgent(gateway.api, {
     name: 'picky',

@@ -101,6 +101,7 @@ describe('OpenAPI document', () => {
       '502',
       '503',
       '504',
+      '507',
     ]);
     expect(Object.keys(responses['422']!.content)).toEqual(['application/problem+json']);
     expect(responses['422']!.description).toContain('idempotency_key_reused');

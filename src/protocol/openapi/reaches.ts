@@ -26,7 +26,9 @@ const nestingHeaders = {
   'X-Reach-Token': z
     .string()
     .optional()
-    .meta({ description: 'Of the call that this reach is made for: it inherits what is left of it. Needs no API key.' }),
+    .meta({
+      description: 'Of the call that this reach is made for: it inherits what is left of it. Needs no API key.',
+    }),
   'X-Reach-Parent': z
     .string()
     .optional()
