@@ -8,9 +8,6 @@ import type { ReachResult } from '../protocol/shapes';
 /** Marks a result whose output is elsewhere; copied with the result, never serialised. */
 const CLAIM = Symbol('large output');
 
-/** A result as rooms hand it around: with the claim of an output that is too large to be in it. */
-type ClaimedResult = ReachResult & { [CLAIM]?: OutputClaim };
-
 /** The members by which a result says that its output is elsewhere. */
 export function claimMembers(
   claim: OutputClaim | undefined,
