@@ -230,7 +230,9 @@ export const configSchema = z.strictObject({
     retention: duration
       .default(691_200_000)
       .refine((ms) => ms >= 60_000, 'must be at least 60s')
-      .meta({ description: 'What no reach has used for so long is removed; longer than the namespace keeps its runs.' }),
+      .meta({
+        description: 'What no reach has used for so long is removed; longer than the namespace keeps its runs.',
+      }),
     upload_ttl: duration.default(86_400_000).meta({ description: 'Uploads that nobody goes on with are dropped.' }),
     sweep_interval: duration.default(3_600_000).refine((ms) => ms >= 1_000, 'must be at least 1s'),
     store: section({
@@ -240,7 +242,10 @@ export const configSchema = z.strictObject({
       endpoint: z.url().optional(),
       region: z.string().min(1).optional(),
       force_path_style: z.boolean().optional(),
-      prefix: z.string().regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and . _ / -').optional(),
+      prefix: z
+        .string()
+        .regex(/^[A-Za-z0-9._/-]+$/, 'letters, digits and . _ / -')
+        .optional(),
     }).superRefine(payloadStoreRules),
   }),
   routes: z.array(routeEntry).max(10_000).default([]),

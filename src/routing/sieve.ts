@@ -10,7 +10,16 @@ import type { RouteRequest } from './types';
 import { percent } from './wording';
 
 /** The filters after the name, in their order. A failure is reported for the last one that anybody came to. */
-export const STAGES = ['message_type', 'version', 'schema', 'tried', 'ancestor', 'readiness', 'breaker', 'superseded'] as const;
+export const STAGES = [
+  'message_type',
+  'version',
+  'schema',
+  'tried',
+  'ancestor',
+  'readiness',
+  'breaker',
+  'superseded',
+] as const;
 export type Stage = (typeof STAGES)[number];
 
 export interface SieveOptions {
@@ -82,7 +91,12 @@ export class Sieve {
   /** What was found out about a payload that is not here; an agent that has come since then is left out. */
   private known(schema: JsonSchema): FieldError[] | undefined {
     const { findings } = this.request;
-    return findings && (findings.get(JSON.stringify(schema)) ?? [{ pointer: '', message: 'is checked against this schema from the next request on' }]);
+    return (
+      findings &&
+      (findings.get(JSON.stringify(schema)) ?? [
+        { pointer: '', message: 'is checked against this schema from the next request on' },
+      ])
+    );
   }
 
   /** One sentence for people: why this offer did not pass that filter. */

@@ -36,7 +36,9 @@ export function addInvoke(program: Command, { run, io }: CliContext): void {
       run(self, async (session) => {
         const envelope = await readEnvelope(ability, options, io);
         const result = await withSpinner(session, envelope, options.wait);
-        session.print(result, () => (session.io.columns === undefined ? renderAnswer(result) : clipped(renderAnswer(result))));
+        session.print(result, () =>
+          session.io.columns === undefined ? renderAnswer(result) : clipped(renderAnswer(result)),
+        );
         if (!session.json) io.err(`${renderResultNotes(result, { url: session.url, color: io.errColor })}\n`);
       }),
     );

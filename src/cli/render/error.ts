@@ -45,7 +45,8 @@ function nextSteps(error: ReachError): string[] {
     );
   }
   if (error.code === 'unauthorized') steps.push('set AGENT_REACH_API_KEY or --api-key');
-  if (error.code === 'context_conflict') steps.push('read it again (agent-reach context get), and patch from the versions it has now');
+  if (error.code === 'context_conflict')
+    steps.push('read it again (agent-reach context get), and patch from the versions it has now');
   if (error.code === 'version_exists') steps.push('raise the version, or register with --replace');
   if (error.code === 'ability_not_found') steps.push('agent-reach abilities');
   if (error.code === 'agent_not_found') steps.push('agent-reach agents');

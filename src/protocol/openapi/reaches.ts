@@ -23,12 +23,9 @@ const reachParam = z.object({
 const waitSeconds = z.int().min(0).max(MAX_WAIT_SEC).optional();
 
 const nestingHeaders = {
-  'X-Reach-Token': z
-    .string()
-    .optional()
-    .meta({
-      description: 'Of the call that this reach is made for: it inherits what is left of it. Needs no API key.',
-    }),
+  'X-Reach-Token': z.string().optional().meta({
+    description: 'Of the call that this reach is made for: it inherits what is left of it. Needs no API key.',
+  }),
   'X-Reach-Parent': z
     .string()
     .optional()

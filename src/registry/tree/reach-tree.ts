@@ -140,7 +140,9 @@ export class ReachTree {
   /** Keeps a trace of a result that came too late: a few per reach, for a day. @throws ReachError `engine_unavailable` */
   async noteLateResult(reachId: string, note: LateResultNote): Promise<void> {
     const prefix = this.#keys.under(this.#keys.lateResults, reachId, '');
-    const known = await callEtcd('counting late results', () => this.#etcd.kv.range({ ...prefixRange(prefix), count_only: true }));
+    const known = await callEtcd('counting late results', () =>
+      this.#etcd.kv.range({ ...prefixRange(prefix), count_only: true }),
+    );
     if (Number(known.count) >= MAX_LATE_NOTES) return;
     const key = this.#keys.under(prefix, randomUUID());
     const put = async () =>
