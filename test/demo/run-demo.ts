@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { allGone, processesMarked, type Found } from './processes';
 
-const DEMO = resolve(__dirname, '../../dist/examples/ticket-desk/demo.js');
+const EXAMPLES = resolve(__dirname, '../../dist/examples');
+const DEMO = 'ticket-desk/demo.js';
 
 /** A ticket as in `tickets.jsonl`. */
 export interface TestTicket {
@@ -28,11 +29,13 @@ export class DemoRun {
   readonly #closed: Promise<unknown[]>;
   #onStderr: () => void = () => undefined;
 
-  constructor(tickets: readonly TestTicket[], args: readonly string[] = []) {
+  /** @param tickets of the ticket desk; null for an example that takes none @param program below `examples/` */
+  constructor(tickets: readonly TestTicket[] | null, args: readonly string[] = [], program = DEMO) {
     const file = join(this.#dir, 'tickets.jsonl');
-    writeFileSync(file, tickets.map((ticket) => `${JSON.stringify(ticket)}\n`).join(''));
+    if (tickets) writeFileSync(file, tickets.map((ticket) => `${JSON.stringify(ticket)}\n`).join(''));
     const [name = '', value] = this.#mark.split('=');
-    this.#child = spawn(process.execPath, [DEMO, '--tickets', file, ...args], {
+    const all = tickets ? ['--tickets', file, ...args] : args;
+    this.#child = spawn(process.execPath, [join(EXAMPLES, program), ...all], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, [name]: value, TMPDIR: this.#dir },
     });
