@@ -103,7 +103,7 @@ describe('a body', () => {
     ['an unknown key', envelope('{}', ',"timeout":5'), 'invalid_request', '/timeout'],
     ['a payload that is an array', envelope('[]'), 'invalid_request', '/payload'],
     ['no target', '{"payload":{}}', 'invalid_request', '/ability'],
-    ['an event, which is for later', envelope('{}', ',"mode":"event"'), 'invalid_request', '/mode'],
+    ['an event that names no topic', envelope('{}', ',"mode":"event"'), 'invalid_request', '/topic'],
     [
       'exactly_once without a key',
       envelope('{}', ',"delivery_semantics":"exactly_once"'),

@@ -312,16 +312,22 @@ describe('an event that is published from a call', () => {
 
   it("bears its agent's name and the trace of the call, and may come back to those above, but not for ever", async () => {
     const topic = topicOf('nested');
+    // Its calls stay open: a token publishes no longer than its call is worked on.
+    audit.plays({ do: 'accept' });
+    const arrived = (count: number) => waitFor(`delivery ${count}`, () => audit.journal.length >= count);
     await subscribe(gateway.api, `n-${randomUUID()}`, { topic, agent: 'audit', filter: { prefix: { source: 'a' } } });
     const envelope = { mode: 'event', topic, payload: {}, source_agent: 'a-shop' };
     const traceparent = `00-${'e'.repeat(32)}-${'f'.repeat(16)}-01`;
     const first = await gateway.api.post('/v1/reaches', envelope, { headers: { traceparent } });
-    await ended(first.body.reach_ids);
+    expect(first.body.matched).toBe(1);
+    await arrived(1);
     for (let depth = 1; depth < MAX_DEPTH; depth += 1) {
       const headers = tokenOf(audit.journal[depth - 1]!);
       const next = await gateway.api.post('/v1/reaches', { mode: 'event', topic, payload: { depth } }, { headers });
       expect([next.status, next.body.matched]).toEqual([202, 1]);
-      expect(await ended(next.body.reach_ids)).toMatchObject([{ status: 'completed', trace_id: 'e'.repeat(32) }]);
+      await arrived(depth + 1);
+      const [id] = next.body.reach_ids as string[];
+      expect((await gateway.api.get(`/v1/reaches/${id}`)).body).toMatchObject({ trace_id: 'e'.repeat(32) });
     }
     expect(audit.journal.map(({ call }) => call.source_agent)).toEqual(['a-shop', 'audit', 'audit']);
     const last = { headers: tokenOf(audit.journal[MAX_DEPTH - 1]!) };
@@ -335,6 +341,12 @@ describe('an event that is published from a call', () => {
       { headers: tokenOf(audit.journal[0]!) },
     );
     expectProblem(stolen, 'forbidden');
+    const cloudEvent = { specversion: '1.0', id: randomUUID(), source: 'a-good-name', type: 'x', data: {} };
+    const headers = { ...tokenOf(audit.journal[0]!), 'content-type': 'application/cloudevents+json' };
+    await gateway.api.post(`/v1/topics/${topic}/events`, cloudEvent, { headers });
+    await arrived(MAX_DEPTH + 1);
+    expect(audit.journal.at(-1)!.call.source_agent).toBe('audit');
+    audit.plays();
   });
 });
 

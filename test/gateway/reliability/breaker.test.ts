@@ -260,7 +260,7 @@ describe('a breaker that opens', () => {
 
   it('is not tripped by refusals, and by timeouts it is', async () => {
     const { api } = await open({ config: QUICK });
-    const agent = await stage(api, { name: 'strict', endpoint: { timeout_ms: 300 } });
+    const agent = await stage(api, { name: 'strict', endpoint: { timeout_ms: 1_000 } });
     agent.plays(() => ({ status: 422 }));
     expect(tally(await inBatches(12, 6, () => api.reach({ ability: agent.ability })))).toEqual({ agent_rejected: 12 });
     expect(await breakerOf(api, agent.ability)).toMatchObject({ state: 'closed', requests: 0 });
