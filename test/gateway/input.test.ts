@@ -1,5 +1,6 @@
 import { startGateway, type TestGateway } from '../support/gateway';
 import { expectProblem } from '../support/problem';
+import { waitFor } from '../support/wait-for';
 import { descriptorOf, registerDescriptor } from '../support/scripted-agent';
 import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http-agent';
 
@@ -345,6 +346,11 @@ describe('nobody ready', () => {
         epoch: registration.epoch,
         status,
         load: 1,
+      });
+      // Heartbeats are seen a moment later: nobody waits for that but us.
+      await waitFor(status, async () => {
+        const { body } = await gateway.api.get('/v1/agents/idle');
+        return body.instances[0].status === status;
       });
       const answer = await gateway.api.reach({ ability: idle.ability });
       const problem = expectProblem(answer, 'no_ready_instance');
