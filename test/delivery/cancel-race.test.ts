@@ -61,8 +61,8 @@ async function race(answerMs: number): Promise<Ends> {
 it(`${RACES} races: GET, events and list tell one and the same terminal status`, async () => {
   const ends: Ends[] = [];
   for (let i = 0; i < RACES; i += 10) {
-    // From 0.45 s, before the request to cancel, to 1.6 s, well after the heartbeat that tells of it.
-    const moments = Array.from({ length: 10 }, (_, n) => Math.round(450 + ((i + n) * 1_150) / RACES));
+    // From 0.45 s, before the request to cancel, to 3.9 s, after the heartbeat that tells of it on a slow machine as well.
+    const moments = Array.from({ length: 10 }, (_, n) => Math.round(450 + ((i + n) * 3_500) / RACES));
     ends.push(...(await Promise.all(moments.map(race))));
   }
   for (const { id, cancel, get, sse, again } of ends) {
