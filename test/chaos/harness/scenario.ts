@@ -10,7 +10,7 @@ export interface Scenario {
   /** Share of the messages that must complete; a run in which little succeeded proves nothing. */
   floor: number;
   stage: StageOptions;
-  /** Measures speed or memory: nothing else runs beside it. */
+  /** Measures speed or memory, or uses what there is one of: nothing else runs beside it. */
   alone?: boolean;
   /** What is missing on this machine, or null when it can run. */
   missing?: () => Promise<string | null>;

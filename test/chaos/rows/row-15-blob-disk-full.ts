@@ -25,6 +25,8 @@ export const blobDiskFull: Scenario = {
   row: 15,
   name: 'blob disk full',
   floor: 0.99,
+  // The disk is mounted in one place.
+  alone: true,
   stage: { workers: 1, config: { payloads: { store: { type: 'files', directory: DIRECTORY } } } },
   missing: async () => ((await canMount()) ? null : 'only root may mount a small file system'),
   async run(act) {

@@ -111,6 +111,9 @@ async function sendPoison(act: Act, ability: string): Promise<Load> {
   return { planned: sent.length, sent, done: Promise.resolve() };
 }
 
+/** Loads that a small heap may take before one is too much. */
+const MOST_WAVES = 4;
+
 /** The worker has a heap that large payloads overflow; what it was doing is done by the next one, or given up. */
 export const outOfMemory: Scenario = {
   row: 18,
@@ -119,26 +122,35 @@ export const outOfMemory: Scenario = {
   stage: { workers: 2, workerNodeArgs: ['--max-old-space-size=54'] },
   async run(act) {
     const endpoint = { max_retry: 8, timeout_ms: 20_000 };
-    const load = act.load({
-      messages: act.scaled(200),
-      overMs: 4_000,
-      abilities: [await act.agent('plain', { endpoint, descriptor: { max_concurrency: 200 } })],
-      // As large as may travel inside messages: what is larger a worker never holds.
-      ballast: 120_000,
-      workMs: { from: 1_500, to: 2_500 },
-      timeoutMs: 120_000,
-      waiting: 0.2,
-    });
-    await load.done;
-    act.say('the large ones go through, or are given up');
-    // They are the fault: it ends with the last of them.
-    const ids = load.sent.flatMap(({ reachId }) => reachId ?? []);
-    await Promise.all(ids.map((id) => act.caller().ended(id, 120_000)));
+    const ability = await act.agent('plain', { endpoint, descriptor: { max_concurrency: 1_000 } });
+    const deaths = () => act.stage.workers.reduce((sum, worker) => sum + worker.restarts, 0);
+    const loads: Load[] = [];
+    // How much a heap of this size takes depends on the machine: more and more, until one is full.
+    for (let wave = 1; wave <= MOST_WAVES && deaths() === 0; wave += 1) {
+      const load = act.load(
+        {
+          messages: act.scaled(200 * wave),
+          overMs: 4_000,
+          abilities: [ability],
+          // As large as may travel inside messages: what is larger a worker never holds.
+          ballast: 120_000,
+          workMs: { from: 1_500, to: 2_500 },
+          timeoutMs: 120_000,
+          waiting: 0.2,
+        },
+        { prefix: `wave-${wave}` },
+      );
+      loads.push(load);
+      await load.done;
+      act.say(`wave ${wave} of large ones goes through, or is given up`);
+      // They are the fault: it ends with the last of them.
+      const ids = load.sent.flatMap(({ reachId }) => reachId ?? []);
+      await Promise.all(ids.map((id) => act.caller().ended(id, 120_000)));
+    }
     await act.recovered();
-    await act.settle(load);
-    const restarts = act.stage.workers.reduce((sum, worker) => sum + worker.restarts, 0);
-    act.notes.push(`the workers died ${restarts} times`);
-    act.expect(restarts > 0, 'no worker ran out of memory: the row proved nothing');
+    await act.settle(...loads);
+    act.notes.push(`the workers died ${deaths()} times, in wave ${loads.length}`);
+    act.expect(deaths() > 0, 'no worker ran out of memory: the row proved nothing');
     const health = await http('GET', `${act.stage.urls[0]}/healthz`);
     act.expect(health?.status === 200, 'the gateway does not answer');
   },
