@@ -111,10 +111,12 @@ it('without Temporal: nothing is accepted and everybody is told, and what was ac
   );
   expect(after.body.status).toBe('completed');
   expect((await gateway.api.ended(id)).body).toMatchObject({ status: 'completed', output: { answer: 'in the end' } });
-  expect((await send({ timeout_ms: 90_000, idempotency_key: 'before' })).body).toMatchObject({
-    reach_id: id,
-    replayed: true,
+  // Tasks that waited for the server to come back may count as a backlog for a moment.
+  const repeat = await waitFor('the repeat', async () => {
+    const answer = await send({ timeout_ms: 90_000, idempotency_key: 'before' });
+    return answer.status === 503 ? undefined : answer;
   });
+  expect(repeat.body).toMatchObject({ reach_id: id, replayed: true });
   const keys = agent.journal.filter(({ call }) => call.reach_id === id).map(({ call }) => call.idempotency_key);
   expect(new Set(keys)).toEqual(new Set(['before']));
 });
