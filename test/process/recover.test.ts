@@ -76,8 +76,12 @@ it('brings back everything that an outage has left behind, once', async () => {
   // Four reaches, four calls: pressing twice did not send twice.
   expect(agent.journal).toHaveLength(4);
   for (const id of all) {
-    const { body } = await front.api.get(`/v1/dead-letters/${id}`);
-    expect(body).toMatchObject({ state: 'redriven', redrives: [{ by: 'ops' }] });
+    // Who pressed is noted right after the reset.
+    const letter = await waitFor(`who redrove ${id}`, async () => {
+      const { body } = await front.api.get(`/v1/dead-letters/${id}`);
+      return body.redrives?.[0]?.by === 'ops' && (body as object);
+    });
+    expect(letter).toMatchObject({ state: 'redriven', redrives: [{ by: 'ops' }] });
   }
   expect(await agentReach('recover', '--source', source)).toEqual({ code: 0, out: 'No dead letters.\n', err: '' });
   await back.close();
