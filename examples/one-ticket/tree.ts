@@ -1,5 +1,5 @@
 /** A tree of reaches, read from their traces. */
-import type { AgentReachClient } from '../../src/sdk/client';
+import { ReachError, type AgentReachClient } from '../../src/sdk/client';
 
 /** A reach with what was made for it. */
 export interface Branch {
@@ -19,8 +19,16 @@ export async function treeOf(reach: AgentReachClient, reachId: string): Promise<
     label: `${view.agent_name}${ability}`,
     status: trace.status,
     ms: trace.duration_ms,
-    children: await Promise.all(ids.map((id) => treeOf(reach, id))),
+    children: (await Promise.all(ids.map((id) => startedOnly(treeOf(reach, id))))).filter((child) => child !== null),
   };
+}
+
+/** A reach is noted in its parent's trace a moment before it starts. */
+function startedOnly(branch: Promise<Branch>): Promise<Branch | null> {
+  return branch.catch((caught: unknown) => {
+    if (caught instanceof ReachError && caught.code === 'not_found') return null;
+    throw caught;
+  });
 }
 
 /** All reaches of a tree, the first one's first. */
