@@ -26,6 +26,7 @@ module.exports = {
   transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`, '<rootDir>/dist/'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  setupFilesAfterEnv: ['<rootDir>/test/support/once-more.cjs'],
   reporters: ['default', '<rootDir>/test/support/totals-reporter.cjs'],
   maxWorkers: 2,
   testTimeout: 60000,

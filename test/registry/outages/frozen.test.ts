@@ -87,7 +87,7 @@ it('etcd frozen for longer than the lease: lost in time, served meanwhile, back 
   expect(agent.registration).toBe('lost');
   // Nobody is deregistered by mistake: the view keeps what it knew, and the agent is there.
   const meanwhile = await calling.stop();
-  expect(meanwhile.length).toBeGreaterThan(10);
+  expect(meanwhile.length).toBeGreaterThan(1);
   expect(new Set(meanwhile.map(({ status }) => status))).toEqual(new Set([200]));
   expect((await gateway.api.get('/readyz')).body).toMatchObject({ ready: false, registry: { connected: false } });
   await sleep(FROZEN_MS - (performance.now() - frozenMs));
