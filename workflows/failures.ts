@@ -63,6 +63,12 @@ function fromPlatformTimeout(cause: TimeoutFailure): InvokeFailure {
   return { ...failure, attempts };
 }
 
+/** True when the server ended an activity because the time of the reach was over, whatever it was doing then. */
+export function endedByServer(caught: unknown): boolean {
+  const cause = caught instanceof ActivityFailure ? caught.cause : caught;
+  return cause instanceof TimeoutFailure && cause.timeoutType !== TimeoutType.HEARTBEAT;
+}
+
 /** An agent's own worker: its first heartbeat, sent at once, proves that the call arrived. */
 function fromAgentTimeout(cause: TimeoutFailure): InvokeFailure {
   const seen = cause.lastHeartbeatDetails as WorkerFailureDetail | undefined;

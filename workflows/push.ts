@@ -2,8 +2,9 @@ import { ActivityCancellationType, proxyActivities, proxyLocalActivities, sleep 
 import { attemptBudgetMs } from '../src/policy/deadline-budget';
 import { mayRunLocally } from '../src/policy/fast-path';
 import { MAX_LOCAL_ATTEMPT_MS } from '../src/protocol/limits';
-import { leftMs, runStartMs } from './clock';
-import { failed, failureOf } from './failures';
+import type { AttemptRecord } from '../src/protocol/shapes';
+import { leftMs, nowIso, runStartMs } from './clock';
+import { endedByServer, failed, failureOf } from './failures';
 import type {
   FastPathOutput,
   InvokeFailure,
@@ -114,7 +115,31 @@ async function invokeRegularly(routed: Routed, call: InvokeInput, spent: Spent):
     retry: { initialInterval: 100, backoffCoefficient: 2, maximumInterval: '5s' },
     summary: summaryOf(routed),
   });
-  const outcome = await invoke(call).catch((caught: unknown) => failureOf(caught));
+  const startedAt = nowIso();
+  const outcome = await invoke(call).catch((caught: unknown) => {
+    const failure = failureOf(caught);
+    return endedByServer(caught) ? withTheOneUnderWay(failure, call, startedAt) : failure;
+  });
   if (outcome.kind !== 'stale') record(spent, outcome);
   return outcome;
+}
+
+/**
+ * The server ended the activity together with the reach's time: its worker was lost, or too slow to say how the attempt went.
+ * The agent may have had it, so it is told, as an attempt that nobody knows the end of.
+ */
+function withTheOneUnderWay(failure: InvokeFailure, call: InvokeInput, startedAt: string): InvokeFailure {
+  const { attempts, problem } = failure;
+  const underWay: AttemptRecord = {
+    n: call.attempts_before + attempts.length + 1,
+    agent_name: call.agent_name,
+    agent_version: call.agent_version,
+    instance: null,
+    started_at: startedAt,
+    duration_ms: call.share_ms,
+    received: 'unknown',
+    code: problem.code,
+    message: 'The time of the reach ended before the worker said how the attempt went',
+  };
+  return { ...failure, attempts: [...attempts, underWay] };
 }

@@ -138,6 +138,26 @@ describe('turned away', () => {
   });
 });
 
+describe('the end of the time', () => {
+  it('tells the attempt that was under way when the server ended it', async () => {
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    script.invoke = async (input) => {
+      await ended;
+      return answers(input);
+    };
+    try {
+      const failed = await failureOf(reachInput({ envelope: { timeout_ms: 700 } }));
+      expect(failed).toMatchObject({ status: 'expired', problem: { code: 'deadline_exceeded' } });
+      expect(failed.attempts).toEqual([
+        expect.objectContaining({ n: 1, instance: null, received: 'unknown', code: 'deadline_exceeded' }),
+      ]);
+    } finally {
+      end();
+    }
+  });
+});
+
 describe('fallback (R30)', () => {
   const withFallback = (fallback: Fallback, target = {}) => ({
     routed: routedTo('echo_agent', { fallback, ...target }),
