@@ -193,10 +193,12 @@ async function call(
   const parts = { envelope: input.envelope, reachId, ability: input.ability, agentVersion: input.agent_version };
   const message = agentCall({ ...parts, attempt: n, runStartMs, deadlineMs: budgetMs, bypass: ticket.mark !== null });
   const ended = deps.startCall?.({ ...keyOf(input), instanceId: instance.instance_id });
+  const over = deps.callsUnderWay?.begin({ runId, attempt: n }, signal);
   try {
     const answer = await adapter.invoke(message, { descriptor: agent.descriptor, instance }, surroundings);
     return await keepAnswer(deps, answer, { agent, ability: input.ability });
   } finally {
+    over?.();
     ended?.();
   }
 }

@@ -92,6 +92,8 @@ export interface ActivityDependencies {
   recordCall: (sample: CallSample) => void;
   /** Counts a call as in flight until the answer is called (R14: a full instance is busy, whatever it reports). */
   startCall?: (key: CallKey) => () => void;
+  /** Notes an attempt as under way in this process until the answer is called; `signal` stops it. */
+  callsUnderWay?: { begin(call: { runId: string; attempt: number }, signal: AbortSignal): () => void };
   breakers: Breakers;
   bulkheads: Bulkheads;
   retryPermits: RetryPermits;

@@ -15,14 +15,13 @@ export interface NestedCost {
 
 const HOLDER = 'bench_holder';
 
-/** An agent that accepts its call and never delivers: the call that nested reaches are made for. */
+/** An agent that works on its call until the end of the measurement: the call that nested reaches are made for. */
 async function holdCall(callers: Callers): Promise<{ token: string; server: Server }> {
   let give: (token: string) => void = () => undefined;
   const token = new Promise<string>((resolve) => (give = resolve));
-  const server = createServer((request, response) => {
+  const server = createServer((request) => {
     request.resume();
     give(String(request.headers['x-reach-token']));
-    response.writeHead(202, { 'content-type': 'application/json' }).end('{"accepted":true}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -31,7 +30,7 @@ async function holdCall(callers: Callers): Promise<{ token: string; server: Serv
     name: HOLDER,
     version: '1.0.0',
     capabilities,
-    endpoint: { protocol: 'http', address, timeout_ms: 60_000 },
+    endpoint: { protocol: 'http', address, timeout_ms: 600_000 },
   });
   await callers.send(HOLDER, { timeout_ms: 3_600_000 });
   return { token: await token, server };

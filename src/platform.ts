@@ -24,6 +24,7 @@ import { DEFAULT_TENANT } from './protocol/limits';
 import { ReachTokens } from './protocol/reach-token';
 import type { World } from './protocol/world';
 import {
+  CallsUnderWay,
   createEtcd,
   HealthProber,
   PlatformDeduplication,
@@ -68,6 +69,8 @@ export interface Platform {
   /** Of what etcd keeps for agents: what they have done already (R7). */
   deduplication: PlatformDeduplication;
   tree: ReachTree;
+  /** The calls of this process's own worker. */
+  callsUnderWay: CallsUnderWay;
   callbacks: CallbackParts;
   /** Topics: who subscribes, and how events are accepted (R3). */
   subscriptions: SubscriptionService;
@@ -144,6 +147,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const publishEnd = endPublisher(publisher);
   const surroundings = { base, connection, egress, metrics, logger, env: process.env, publishEnd };
   const callbacks = await createCallbacks(config, surroundings);
+  const callsUnderWay = new CallsUnderWay();
   const recordCall = (sample: CallSample) => {
     stats.record(sample);
     agentMetrics.callFinished(sample.code ?? 'ok', sample.durationMs);
@@ -167,6 +171,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       adapters: new Map<Adapter['protocol'], Adapter>([['http', http]]),
       recordCall,
       startCall: (key) => stats.started(key),
+      callsUnderWay,
       breakers,
       bulkheads,
       retryPermits,
@@ -187,6 +192,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     breakers,
     deduplication: new PlatformDeduplication(base),
     tree,
+    callsUnderWay,
     payloads,
     callbacks,
     subscriptions: subscribing.subscriptions,

@@ -123,7 +123,7 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
   const reader = new ReachReader({ client, namespace, temporalUiUrl: config.temporal.ui_url ?? null, deliveries });
   const protocolTimeoutMs = config.adapter.protocol_timeout_ms;
   const catalogue = new AgentCatalogue(view, breakers);
-  const nesting = new Nesting({ tokens, reader, tree, maxDepth: config.nesting.max_depth });
+  const nesting = new Nesting({ tokens, reader, tree, callsUnderWay: platform.callsUnderWay, maxDepth: config.nesting.max_depth });
   const workerEngine = agentsAddress ? { address: agentsAddress, namespace } : null;
   return {
     reader,

@@ -40,6 +40,8 @@ interface NestingOptions {
       ttlMs: number;
     }): Promise<{ retriesUsed: number }>;
   };
+  /** The calls of this process's own worker, if it has one. */
+  callsUnderWay?: { has(call: { runId: string; attempt: number }): boolean };
   /** `nesting.max_depth` */
   maxDepth: number;
 }
@@ -106,6 +108,9 @@ export class Nesting {
    * @throws ReachError `reach_terminal`
    */
   async confirm({ inheritance, attempt }: Pick<ParentCall, 'inheritance' | 'attempt'>): Promise<{ accepted: boolean }> {
+    const { callsUnderWay } = this.options;
+    // Its agent has not answered yet, so it has not accepted either.
+    if (attempt !== null && callsUnderWay?.has({ runId: inheritance.parent_run, attempt })) return { accepted: false };
     const description = await this.options.reader.describe(inheritance.parent);
     assertOpen(description, { runId: inheritance.parent_run, attempt });
     return { accepted: (description.memo as ReachMemo).accepted_attempt === attempt };

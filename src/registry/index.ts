@@ -25,6 +25,7 @@ export { RegistryView, type RegistryViewOptions } from './view/registry-view';
 export { sharedSecret } from './shared-secret';
 export type { SampleKey } from './stats/local-stats';
 export type { SampleOutcome } from './stats/series';
+export { CallsUnderWay } from './tree/calls-under-way';
 export { ReachTree, type Child, type Joining, type TreeRetry } from './tree/reach-tree';
 export { StatsHub } from './stats/stats-hub';
 export { SubscriptionStore, SubscriptionView, type PutOutcome } from './subscriptions';
