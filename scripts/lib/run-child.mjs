@@ -11,8 +11,9 @@ const STRAGGLER_GRACE_MS = 2_000;
  * signal came from the terminal, from npm or from `kill`, the program sees exactly one and shuts down in order. A second
  * Ctrl-C means now: it kills the program and everything it has started.
  */
-export async function runChild(args, { cwd }) {
-  const child = spawn(process.execPath, args, { cwd, stdio: 'inherit', detached: true });
+export async function runChild(args, { cwd, env = {} }) {
+  const options = { cwd, env: { ...process.env, ...env }, stdio: 'inherit', detached: true };
+  const child = spawn(process.execPath, args, options);
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal]));
