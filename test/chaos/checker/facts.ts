@@ -57,6 +57,11 @@ export interface Run {
    * ran within a lost one gave its attempt an earlier fence.
    */
   fence_bases: string[];
+  /**
+   * For an idempotent ability: from when to when its first workflow task may have run, as fences begin, both included. The server
+   * keeps no trace of a task that was lost more than once, nor tells one that lasted and was replayed by its beginning.
+   */
+  first_task?: { from: string; to: string };
   /** Which work the recorded result came from. */
   output_id: string | null;
 }

@@ -27,8 +27,11 @@ export function indexOf(recording: Recording): Index {
 }
 
 /** Whether an agent saw this on behalf of that run. */
-export function isOf({ fence }: Pick<JournalEntry, 'fence'>, { fence_bases }: Pick<Run, 'fence_bases'>): boolean {
-  return fence_bases.some((base) => fence.startsWith(base));
+export function isOf({ fence }: Pick<JournalEntry, 'fence'>, run: Pick<Run, 'fence_bases' | 'first_task'>): boolean {
+  const { fence_bases, first_task: first } = run;
+  if (fence_bases.some((base) => fence.startsWith(base))) return true;
+  const base = fence.slice(0, -6);
+  return first !== undefined && base.length === first.from.length && base >= first.from && base <= first.to;
 }
 
 /** Lists by key, in the order of the items. */

@@ -43,17 +43,19 @@ export function runOf(events: readonly HistoryEvent[], { reachId, runId }: { rea
   const failure = decodeFirst<ReachFailure>(
     last?.workflowExecutionFailedEventAttributes?.failure?.applicationFailureInfo?.details,
   );
+  const idempotent = input?.routed.target.idempotent === true;
   return {
     reach_id: reachId,
     run_id: runId,
     key: input?.envelope.idempotency_key ?? '',
     fingerprint: input?.fingerprint ?? '',
     semantics: input?.envelope.delivery_semantics ?? 'at_least_once',
-    idempotent: input?.routed.target.idempotent === true,
+    idempotent,
     status: (ending?.event as ReachStatus | undefined) ?? 'running',
     code: failure?.problem.code ?? null,
     attempts: (output ?? failure)?.attempts.map(attemptOf) ?? null,
     fence_bases: fenceBases(events),
+    ...(idempotent && { first_task: firstTask(events) }),
     output_id: (output?.output.output_id as string | undefined) ?? null,
   };
 }
@@ -74,6 +76,19 @@ function fenceBases(events: readonly HistoryEvent[]): string[] {
     if (event.workflowTaskStartedEventAttributes) bases.push(baseAt(event));
   }
   return bases.length > 0 ? bases : ['no task was ever started'];
+}
+
+/** From the start, or the reset, to the last beginning of the first task that did more than ask for time. */
+function firstTask(events: readonly HistoryEvent[]): { from: string; to: string } {
+  let from = baseAt(events[0]!);
+  let to = from;
+  for (const [index, event] of events.entries()) {
+    if (event.workflowTaskFailedEventAttributes?.newRunId) from = baseAt(event);
+    if (event.workflowTaskStartedEventAttributes) to = baseAt(event);
+    const asksForTime = Boolean(events[index + 1]?.workflowTaskScheduledEventAttributes);
+    if (event.workflowTaskCompletedEventAttributes && !asksForTime) break;
+  }
+  return { from, to };
 }
 
 /** In whole milliseconds, as the SDK reads it: as a fraction, 999.9999 ms would be rounded up to the next second. */

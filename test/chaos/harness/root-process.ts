@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compiled } from './place';
 
@@ -13,6 +14,9 @@ export interface RootOptions {
 
 const STOP_GRACE_MS = 25_000;
 const KEPT_CHARACTERS = 4_000;
+/** As pino writes errors that it logs. */
+const ERROR_LEVEL = '"level":50';
+const KEPT_ERRORS = 3;
 /** A root that dies at once is not started again faster than this. */
 const RESTART_PAUSE_MS = 200;
 /** Ends the child when our end of its standard input closes, however we die. */
@@ -25,6 +29,7 @@ export class RootProcess {
   private readying: Promise<void> = Promise.resolve();
   private isWanted = true;
   private said = '';
+  private readonly complaints = new Set<string>();
   /** How often it was started again by the supervision. */
   restarts = 0;
 
@@ -72,6 +77,11 @@ export class RootProcess {
     return code;
   }
 
+  /** What it logged as an error, a few different messages of it. */
+  get errors(): string[] {
+    return [...this.complaints];
+  }
+
   /** The end of what it wrote to standard error. */
   lastWords(): string {
     return this.said;
@@ -89,11 +99,17 @@ export class RootProcess {
     child.stderr?.on('data', (chunk: Buffer) => {
       this.said = (this.said + chunk.toString('utf8')).slice(-KEPT_CHARACTERS);
     });
+    if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => this.note(line));
     this.child = child;
     this.exited = new Promise((done) => child.once('exit', (code) => done(code)));
     this.readying = ready(child, () => `${root}: ${this.said}`);
     this.readying.catch(() => undefined);
     void this.exited.then(() => this.ended());
+  }
+
+  private note(line: string): void {
+    if (!line.includes(ERROR_LEVEL) || this.complaints.size >= KEPT_ERRORS) return;
+    this.complaints.add(toldBy(line).slice(0, 600));
   }
 
   private async ended(): Promise<void> {
@@ -102,6 +118,16 @@ export class RootProcess {
     if (!this.isWanted) return;
     this.restarts += 1;
     this.spawn();
+  }
+}
+
+/** Message and stack of a log line; the line itself where a killed process could not finish it. */
+function toldBy(line: string): string {
+  try {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { stack?: string } };
+    return [msg, err?.stack].filter(Boolean).join(': ');
+  } catch {
+    return line;
   }
 }
 
