@@ -14,8 +14,8 @@ export interface RootOptions {
 
 const STOP_GRACE_MS = 25_000;
 const KEPT_CHARACTERS = 4_000;
-/** As pino writes errors that it logs. */
-const ERROR_LEVEL = '"level":50';
+/** How a log line begins its account of an error that is a defect: no engine that was down, no caller's mistake. */
+const DEFECT = '"code":"internal"';
 const KEPT_ERRORS = 3;
 /** A root that dies at once is not started again faster than this. */
 const RESTART_PAUSE_MS = 200;
@@ -77,8 +77,8 @@ export class RootProcess {
     return code;
   }
 
-  /** What it logged as an error, a few different messages of it. */
-  get errors(): string[] {
+  /** Defects that it logged, a few different ones. */
+  get defects(): string[] {
     return [...this.complaints];
   }
 
@@ -108,7 +108,7 @@ export class RootProcess {
   }
 
   private note(line: string): void {
-    if (!line.includes(ERROR_LEVEL) || this.complaints.size >= KEPT_ERRORS) return;
+    if (!line.includes(DEFECT) || this.complaints.size >= KEPT_ERRORS) return;
     this.complaints.add(toldBy(line).slice(0, 600));
   }
 

@@ -52,7 +52,7 @@ function judge(scenario: Scenario, act: Act, crashed: string[]): RowReport {
   if (share < scenario.floor) {
     problems.push(`only ${act.succeeded} of ${act.messages} completed, the floor is ${percent(scenario.floor)}`);
   }
-  const errors = [...act.stage.gateways, ...act.stage.workers].flatMap((root) => root.errors);
+  const defects = [...act.stage.gateways, ...act.stage.workers].flatMap((root) => root.defects);
   return {
     ...blank(scenario, 0),
     verdict: problems.length + act.violations.length === 0 ? 'passed' : 'failed',
@@ -62,7 +62,7 @@ function judge(scenario: Scenario, act: Act, crashed: string[]): RowReport {
     problems,
     recovery_ms: act.recoveryMs,
     evidence: act.evidence,
-    notes: [...act.notes, ...errors.map((error) => `logged as an error: ${error}`)],
+    notes: [...act.notes, ...defects.map((defect) => `logged as a defect: ${defect}`)],
   };
 }
 
