@@ -9,12 +9,14 @@ const rooms = {
   embeddings: ['protocol', 'policy'],
   adapters: ['protocol', 'policy'],
   payloads: ['protocol', 'policy'],
-  // The Context Store uses the registry's etcd client, leases and keyspace; nothing else of it.
-  context: ['protocol', 'policy', 'registry/etcd', 'registry/keys.ts', 'registry/clock.ts'],
+  // The Context Store uses the registry's etcd client, leases and keyspace; nothing else of it. Large values are blobs.
+  context: ['protocol', 'policy', 'payloads', 'registry/etcd', 'registry/keys.ts', 'registry/clock.ts'],
   telemetry: ['protocol', 'policy'],
   config: ['protocol', 'policy'],
   engines: ['protocol'],
-  gateway: ['protocol', 'policy', 'registry', 'routing', 'embeddings', 'payloads', 'telemetry', 'config'],
+  // The decision log is kept in the store of large payloads.
+  decisions: ['protocol', 'policy', 'payloads'],
+  gateway: ['protocol', 'policy', 'registry', 'routing', 'embeddings', 'payloads', 'decisions', 'telemetry', 'config'],
   sdk: ['protocol', 'policy'],
   cli: ['sdk', 'protocol', 'routing', 'engines', 'config'],
 };

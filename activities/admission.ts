@@ -2,6 +2,7 @@ import { ReachError } from '../src/protocol/reach-error';
 import type { AdmissionMark, BreakerOutcome, BreakerTicket } from '../src/protocol/reliability';
 import type { InstanceState } from '../src/protocol/shapes';
 import type { AgentVersion } from '../src/protocol/world';
+import { diagnosedAtCall } from '../src/routing/call-diagnosis';
 import type { ActivityDependencies } from './dependencies';
 
 /** Whom a call wants to reach, and how long it may wait for a place. */
@@ -58,7 +59,7 @@ export async function admit(deps: ActivityDependencies, request: AdmissionReques
     return { instance, ticket, end };
   } catch (caught) {
     leave();
-    throw caught;
+    throw diagnosedAtCall(caught, agent);
   }
 }
 

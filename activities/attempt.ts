@@ -209,7 +209,7 @@ function nestedTerms(
   { reachId, runId, leftMs }: Pick<AttemptContext, 'reachId' | 'runId' | 'leftMs'>,
   budgetMs: number,
 ): NestedTerms {
-  const { lineage, envelope, agent_name, ability, trace_id } = input;
+  const { lineage, envelope, agent_name, agent_version, ability, trace_id } = input;
   return {
     inheritance: {
       root: lineage?.root ?? reachId,
@@ -218,6 +218,7 @@ function nestedTerms(
       parent_run: runId,
       chain: [...(lineage?.chain ?? []), linkOf(agent_name, ability)],
       agent_name,
+      agent_version,
       trace_id,
       context_id: envelope.context_id ?? null,
       group: envelope.group,

@@ -24,6 +24,8 @@ export interface ToldEnd {
   endedAt: string;
   status: string;
   view: Record<string, unknown>;
+  /** Of the message; default `reach.` and the status. */
+  type?: string;
 }
 
 /** What deliveries work with; the composition root brings it. */
@@ -102,7 +104,7 @@ async function attemptOnce(
 ): Promise<Refused | null> {
   const { id, to } = input;
   try {
-    const end = await deps.readEnd(input.reach_id, input.run_id);
+    const end = input.told ? { status: '', ...input.told } : await deps.readEnd(input.reach_id, input.run_id);
     if (!end) return { final: false, message: 'The reach is not over yet' };
     if ('url' in to) return refusalOf(await deps.post({ id, url: to.url, end, timeoutMs: input.timeout_ms, signal }));
     await deps.reply({ id, to, end });

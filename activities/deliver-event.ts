@@ -98,7 +98,9 @@ async function routeDelivery(deps: ActivityDependencies, { id, event, subscriber
   for (const type of typesOf(event, subscriber)) {
     envelope = { ...envelope, type };
     try {
-      return { envelope, routed: await decide(deps, routeRequest({ envelope, exclude: [] })) };
+      // A type that nobody accepts is one try of several; the reach itself looks again, and what it finds is news.
+      const occasion = { reachId: id, refusalIsNoNews: true };
+      return { envelope, routed: await decide(deps, routeRequest({ envelope, exclude: [] }), occasion) };
     } catch (caught) {
       refusal = ReachError.from(caught);
       if (refusal.code !== 'message_type_not_accepted') break;

@@ -53,6 +53,8 @@ export interface Bulkheads {
   retryDelayMs(key: string, limit: number): number;
   /** Counts one who waits without having asked for a permit, and answers the same. */
   turnAway(request: { key: string; limit: number; caller: string }): number;
+  /** One that an agent or one of its instances turned away will not come back. */
+  left?(agent: string, caller: string): void;
 }
 
 /** Slots of concurrent retries, per agent and platform-wide (R27). */

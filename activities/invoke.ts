@@ -186,6 +186,7 @@ function turnedAway(
     throw asFailure(error, true, { attempts, delayMs });
   }
   release(deps, input, progress);
+  deps.bulkheads.left?.(input.agent_name, Context.current().info.workflowExecution?.workflowId ?? '');
   const last = attempts.at(-1);
   const extra = last?.code ? { last_error: { code: last.code, message: last.message ?? '' } } : undefined;
   throw asFailure(extra ? error.with(extra) : error, false, { attempts });

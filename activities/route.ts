@@ -1,8 +1,9 @@
 import { Context } from '@temporalio/activity';
+import { stickyKeyOf } from '../src/protocol/envelope';
 import { isRetryableByCaller } from '../src/protocol/error-codes';
 import { ReachError } from '../src/protocol/reach-error';
 import { routedTarget } from '../src/protocol/routed-target';
-import type { RouteRequest } from '../src/routing';
+import type { DecisionOccasion, RouteRequest } from '../src/routing';
 import type { RouteInput, RouteOutput, Routed } from '../workflows/messages';
 import { findAgent, type ActivityDependencies } from './dependencies';
 import { asFailure } from './failure';
@@ -79,7 +80,8 @@ export async function awaitReady(
   input: RouteInput,
 ): Promise<Routed & Pick<RouteOutput, 'ticket'>> {
   try {
-    const routed = await decide(deps, { ...routeRequest(input), mode: 'sync' });
+    // It asks every second or so until somebody is ready: that nobody is yet is not news to the log.
+    const routed = await decide(deps, { ...routeRequest(input), mode: 'sync' }, { refusalIsNoNews: true });
     // Those who wait for a breaker come together: each asks leave, and who gets none comes back.
     if (routed.ready) return { ...routed, ...(await ticketFor(deps, routed)) };
     throw new ReachError('no_ready_instance', `${routed.decision.chosen.agent_name} is not ready yet`);
@@ -101,9 +103,14 @@ function comeBackMs(deps: ActivityDependencies, { envelope }: RouteInput, error:
 }
 
 /** Decides on this worker's own view. @throws ReachError when nobody fits */
-export async function decide(deps: ActivityDependencies, asked: RouteRequest): Promise<Routed> {
+export async function decide(
+  deps: ActivityDependencies,
+  asked: RouteRequest,
+  occasion: DecisionOccasion = {},
+): Promise<Routed> {
   const request = await withPayload(deps, asked);
-  const decision = await deps.router.route(request);
+  const reachId = occasion.reachId ?? Context.current().info.workflowExecution?.workflowId;
+  const decision = await deps.router.route(request, { ...occasion, reachId });
   const { agent_name, agent_version, ability } = decision.chosen;
   const agent = findAgent(deps.world(), agent_name, agent_version);
   if (!agent) throw new ReachError('no_ready_instance', `${agent_name} was removed while it was being chosen`);
@@ -128,6 +135,7 @@ export function routeRequest({
     type: envelope.type,
     version: envelope.version,
     group: envelope.group,
+    sticky_key: stickyKeyOf(envelope),
     mode: envelope.mode,
     metadata: envelope.metadata,
     exclude,

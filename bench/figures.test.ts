@@ -46,7 +46,11 @@ describe('judge', () => {
     reach_vs_plain: { p50_ratio: 0.6, p95_ratio: 9, p99_ratio: 0.91, paced_p50_ratio: 0.1, throughput_ratio: 1.39 },
     regular_vs_plain: { p50_ratio: 1, p95_ratio: 9, p99_ratio: 9, paced_p50_ratio: 9, throughput_ratio: 0.9 },
     nested_vs_reach: { p50_ratio: 1.2 },
-    routing: { p50_ms: 0.5, p99_ms: 1 },
+    routing: {
+      p50_ms: 0.5,
+      p99_ms: 1,
+      ten_thousand: { p99_ms: 2, startup_ms: 20_000, bytes_per_ability: 800 },
+    },
     memory: { idle_mb: null, after_load_mb: null },
   } as unknown as Figures;
 
@@ -61,6 +65,9 @@ describe('judge', () => {
       'regular_vs_plain.throughput_ratio': true,
       'nested_vs_reach.p50_ratio': false,
       'routing.p99_ms': true,
+      'routing.ten_thousand.p99_ms': true,
+      'routing.ten_thousand.startup_ms': false,
+      'routing.ten_thousand.bytes_per_ability': true,
       'memory.idle_mb': null,
     });
   });

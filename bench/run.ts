@@ -86,7 +86,7 @@ async function idleFigures({
 }: RunContext): Promise<{ routing: RoutingSpeed; residentMb: number | null }> {
   const script = resolve(__dirname, 'routing/main.js');
   const [{ stdout }] = await Promise.all([
-    promisify(execFile)(process.execPath, [script], { signal, maxBuffer: 1e6 }),
+    promisify(execFile)(process.execPath, [script, '--speed', '--json'], { signal, maxBuffer: 1e6 }),
     delay(plan.idleMs, undefined, { signal }),
   ]);
   return { routing: JSON.parse(stdout) as RoutingSpeed, residentMb: residentMb(stage.pids.gateway) };

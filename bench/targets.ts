@@ -27,6 +27,9 @@ export const TARGETS: readonly Target[] = [
   atLeast('regular_vs_plain.throughput_ratio', 0.9),
   atMost('nested_vs_reach.p50_ratio', 1.1),
   atMost('routing.p99_ms', 2),
+  atMost('routing.ten_thousand.p99_ms', 20),
+  atMost('routing.ten_thousand.startup_ms', 10_000),
+  atMost('routing.ten_thousand.bytes_per_ability', 1024),
   atMost('memory.idle_mb', 250),
 ];
 

@@ -1,4 +1,4 @@
-// npm run demo | demo:ticket | start | test | bench | chaos: prepares what is missing, then runs the thing.
+// npm run demo | demo:ticket | start | test | bench | bench:routing | chaos: prepares what is missing, then runs the thing.
 import { bootstrap, ROOT, RUN_ENGINES, TEST_ENGINES, TEST_PROGRAMS } from './bootstrap.mjs';
 import { memoryFiles } from './lib/memory-files.mjs';
 import { runChild } from './lib/run-child.mjs';
@@ -15,6 +15,7 @@ const COMMANDS = {
     inMemory: true,
   },
   bench: { program: ['dist/bench/main.js'], engines: RUN_ENGINES },
+  'bench:routing': { program: ['dist/bench/routing/main.js'], engines: ['embeddings'] },
   chaos: { program: ['dist/test/chaos/main.js'], engines: ['temporal', 'etcd'], inMemory: true },
 };
 

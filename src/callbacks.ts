@@ -71,7 +71,7 @@ export async function createCallbacks(config: Config, around: CallbackSurroundin
       return ended && { endedAt: ended.endedAt.toISOString(), ...toldView(ended.view, links(reachId)) };
     },
     post({ id, end, ...request }) {
-      const body = JSON.stringify({ type: `reach.${end.status}`, timestamp: end.endedAt, data: end.view });
+      const body = JSON.stringify({ type: end.type ?? `reach.${end.status}`, timestamp: end.endedAt, data: end.view });
       return poster.post({ ...request, body, headers: { ...signer.sign(id, new Date(), body) } });
     },
     reply: (request) => reply({ client, namespace, publishEnd: around.publishEnd }, request),

@@ -1,9 +1,13 @@
 /** The router with what it compares meaning by: embeddings where there are any, else words. */
+import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from 'pino';
 import type { Config } from './config';
 import { createEmbedder, LexicalMatcher } from './embeddings';
 import type { RegistryView } from './registry';
-import { Router, SemanticMatcher, type Matcher } from './routing';
+import { ReachError } from './protocol/reach-error';
+import type { AbilityText } from './protocol/matching';
+import { Router, SemanticMatcher, type DecisionRecorder, type Matcher } from './routing';
+import { comparerOf, type Comparer } from './routing/replay';
 
 /** Whether agents are told apart by meaning: vectors computed, being computed, or words only. */
 export type VectorState = 'ready' | 'warming' | 'lexical';
@@ -12,18 +16,41 @@ export type VectorState = 'ready' | 'warming' | 'lexical';
 export interface WarmRouter {
   router: Router;
   vectors(): VectorState;
+  /**
+   * Compares logged texts with what agents say now, and with `extra`; with another model where one is named.
+   * @throws ReachError `invalid_request` for a model where no endpoint is configured
+   */
+  comparer(options: { model?: string; extra: readonly AbilityText[] }): ClosableComparer;
+  close(): Promise<void>;
+}
+
+/** A comparer with what it holds open. */
+interface ClosableComparer {
+  compare: Comparer;
   close(): Promise<void>;
 }
 
 /** Builds the router on a view that has started. */
-export function createRouter(config: Config, view: RegistryView, logger: Logger): WarmRouter {
+export function createRouter(
+  config: Config,
+  view: RegistryView,
+  { logger, recorder }: { logger: Logger; recorder: DecisionRecorder },
+): WarmRouter {
   const embedder = embedderOf(config);
   const matcher = matcherOf(config, embedder);
-  const router = new Router({ world: () => view.world(), matcher, config: routerConfig(config) });
+  // Ids that begin with their time: a decision is found in the log by it.
+  const parts = { world: () => view.world(), matcher, newId: uuidv7, recorder };
+  const router = new Router({ ...parts, config: routerConfig(config) });
   const warming = keepWarm(router, view, logger);
   return {
     router,
     vectors: () => (embedder === null ? 'lexical' : warming.state()),
+    comparer({ model, extra }) {
+      const texts = [...router.texts(), ...extra];
+      return model === undefined
+        ? { compare: comparerOf(matcher, texts), close: async () => undefined }
+        : otherModel(config, { model, texts });
+    },
     async close() {
       warming.stop();
       await embedder?.close();
@@ -42,6 +69,21 @@ function embedderOf({ embeddings }: Config) {
     ...(embeddings.cache_file && { cacheFile: embeddings.cache_file }),
     ...(embeddings.input_type === 'query' && { inputType: 'query' as const }),
   });
+}
+
+/** How long a replay waits for vectors of a model that nothing is cached of, ms. */
+const REPLAY_PATIENCE_MS = 30_000;
+
+function otherModel(config: Config, { model, texts }: { model: string; texts: AbilityText[] }): ClosableComparer {
+  // Its vectors are nobody else's: they stay out of the cache file.
+  const tried = { model, timeout: REPLAY_PATIENCE_MS, cache_file: undefined };
+  const embedder = embedderOf({ ...config, embeddings: { ...config.embeddings, ...tried } });
+  if (embedder === null)
+    throw new ReachError('invalid_request', 'No embedding endpoint is configured, so there is no other model to try', {
+      errors: [{ pointer: '/changes/embeddings', message: 'needs an endpoint', fix: 'set embeddings.url' }],
+    });
+  const matcher = new SemanticMatcher({ embedder, fallback: new LexicalMatcher(), patienceMs: REPLAY_PATIENCE_MS });
+  return { compare: comparerOf(matcher, texts, { strict: true }), close: () => embedder.close() };
 }
 
 function matcherOf({ embeddings }: Config, embedder: ReturnType<typeof embedderOf>): Matcher {
@@ -83,5 +125,7 @@ function routerConfig({ router }: Config) {
     weights: router.weights,
     instanceWeights: router.instance_weights,
     rules: router.rules,
+    exploration: router.exploration,
+    openMatch: { minFit: router.open_match.min_fit, minConfidence: router.open_match.min_confidence },
   };
 }

@@ -1,18 +1,39 @@
 /** What a gateway does for the store of large payloads besides using it: clean it, and say what looks wrong with it. */
 import { Client } from '@temporalio/client';
 import type { Registry as MetricsRegistry } from 'prom-client';
+import type { Etcd3 } from 'etcd3';
 import type { Config } from './config';
+import { ClaimSweep, type Swept } from './context';
 import { NamespaceRetention } from './gateway/dead-letters/retention';
 import { PayloadKeeper } from './gateway/payload-keeper';
+import { BlobStore, type PayloadPlatform } from './payloads';
 import type { Platform } from './platform';
+import { DEFAULT_TENANT } from './protocol/limits';
 import { systemClock } from './registry/clock';
+import { Keyspace } from './registry/keys';
 import { createPayloadMetrics } from './telemetry/payload-metrics';
 
+/** Where large values of contexts are kept, and who removes those that no field refers to any more. */
+export function contextClaims({ config, payloads, etcd }: Pick<Platform, 'config' | 'payloads'> & { etcd: Etcd3 }): {
+  blobs: BlobStore;
+  sweep: ClaimSweep;
+} {
+  const { objects } = payloads;
+  const area = `${DEFAULT_TENANT}/contexts`;
+  const keyspace = new Keyspace(config.registry.key_prefix, DEFAULT_TENANT);
+  const nowMs = () => systemClock.wall().getTime();
+  return {
+    // What a field refers to is never over its time: the sweep alone says what is.
+    blobs: new BlobStore({ objects, area, retentionMs: Infinity }),
+    sweep: new ClaimSweep({ etcd, keyspace, objects, area, graceMs: config.context.claim_grace, nowMs }),
+  };
+}
+
 /** Begins to clean the store, and warns once of settings that lose payloads. */
-export function keepPayloads(platform: Platform, metrics: MetricsRegistry): PayloadKeeper {
+export function keepPayloads(platform: Platform, metrics: MetricsRegistry, contexts: ClaimSweep): PayloadKeeper {
   const { config, logger, payloads } = platform;
   const keeper = new PayloadKeeper({
-    platform: payloads,
+    platform: { sweep: (signal) => sweepBoth(payloads, contexts, signal) },
     intervalMs: config.payloads.sweep_interval,
     metrics: createPayloadMetrics(metrics),
     logger,
@@ -25,6 +46,14 @@ export function keepPayloads(platform: Platform, metrics: MetricsRegistry): Payl
     );
   void warnOfRetention(platform);
   return keeper;
+}
+
+/** That one of them cannot be looked through does not keep the other from it. */
+async function sweepBoth(payloads: PayloadPlatform, contexts: ClaimSweep, signal?: AbortSignal): Promise<Swept> {
+  const [one, other] = await Promise.allSettled([payloads.sweep(signal), contexts.run(signal)]);
+  for (const outcome of [one, other]) if (outcome.status === 'rejected') throw outcome.reason as Error;
+  const [a, b] = [one, other].map((outcome) => (outcome as PromiseFulfilledResult<Swept>).value) as [Swept, Swept];
+  return { blobs: a.blobs + b.blobs, bytes: a.bytes + b.bytes, removed: a.removed + b.removed };
 }
 
 /** Engines elsewhere suggest that this is not the only machine. A directory given by hand may well be shared. */

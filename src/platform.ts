@@ -11,9 +11,10 @@ import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
 import type { ActivityDependencies, CallSample } from '../activities/dependencies';
 import { FastLane } from '../activities/fast-lane';
-import { createDispatcher, HttpAdapter, type Adapter } from './adapters';
+import { ConnectionLedger, createDispatcher, HttpAdapter, type Adapter } from './adapters';
 import { configuredSecrets, createCallbacks, createCallbackWorker, type CallbackParts } from './callbacks';
 import type { Config } from './config';
+import { countingStarts, createDemand } from './demand';
 import { createPublisher, createReachStarter, createSubscriptions, endPublisher } from './events';
 import type { EventPublisher } from './gateway/event-publisher';
 import type { SubscriptionService } from './gateway/subscription-service';
@@ -31,18 +32,21 @@ import {
   ReachTree,
   Registry,
   RegistryView,
+  RouteTableView,
   sharedSecret,
   StatsHub,
   type BreakerHub,
+  type DemandHub,
 } from './registry';
 import { ConcurrencyLimits } from './limits';
 import { createReliability } from './reliability';
-import { createRouter, type VectorState } from './meaning';
+import { createDecisionLog, type RunningDecisionLog } from './decision-log';
+import { createRouter, type VectorState, type WarmRouter } from './meaning';
 import type { Router } from './routing';
 import { connectTemporal, installRuntime, reachCanceller } from './temporal';
 import { together, type RunningWorker } from './workers';
 import { createEventLog } from './telemetry/event-metrics';
-import { createAgentMetrics, observeRegistry } from './telemetry/metrics';
+import { countingConnections, createAgentMetrics, observeRegistry } from './telemetry/metrics';
 import { createReliabilityMetrics, observeReliability } from './telemetry/reliability-metrics';
 
 /** Workflow tasks of a worker at once; those of the fast path last as long as their calls. */
@@ -59,13 +63,23 @@ export interface Platform {
   registry: Registry;
   view: RegistryView;
   stats: StatsHub;
+  /** What is asked of agents (R35). */
+  demand: DemandHub;
   router: Router;
   tokens: ReachTokens;
   egress: EgressPolicy;
   connection: NativeConnection;
   vectors(): VectorState;
+  /** Compares logged texts anew, also with another model. */
+  comparer: WarmRouter['comparer'];
+  /** What routing decided, here and elsewhere (R23). */
+  decisions: RunningDecisionLog;
+  /** Connections to agents, as this process counts them (R39). */
+  connections: ConnectionLedger;
   activities: ActivityDependencies;
   breakers: BreakerHub;
+  /** How the versions of agents share their calls (R21), as this process sees it. */
+  routes: RouteTableView;
   /** Of what etcd keeps for agents: what they have done already (R7). */
   deduplication: PlatformDeduplication;
   tree: ReachTree;
@@ -93,33 +107,39 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     strictNames: config.registry.strict_names,
     breakerWindowSec: config.breaker.window_sec,
   });
-  const stats = new StatsHub(base);
+  const stats = new StatsHub({ ...base, halfLifeMs: config.router.learning.half_life });
   const reliability = createReliability(config, base, {
     world: () => view.world(),
     metrics: createReliabilityMetrics(metrics),
   });
   const { breakers, ejections, retryPermits, bulkheads, census } = reliability;
+  const demand = createDemand(base, { world: () => view.world(), bulkheads });
   const tree = new ReachTree(base);
   const payloads = createPayloads(config.payloads, DEFAULT_TENANT);
+  const routes = new RouteTableView({ ...base, refreshIntervalMs: config.registry.refresh_interval });
   const view: RegistryView = new RegistryView({
     ...base,
     refreshIntervalMs: config.registry.refresh_interval,
     stats: stats.lookup(),
     ejections,
     breakers,
+    routes,
     healthThreshold: config.registry.health_threshold,
   });
   const subscribing = createSubscriptions(config, base);
   const limits = new ConcurrencyLimits(() => view.world(), config.bulkhead);
   const agentMetrics = createAgentMetrics(metrics);
+  const connections = new ConnectionLedger();
   const dispatcher = createDispatcher({
     egress,
     connectionsPerOrigin: config.adapter.connections_per_agent,
-    onConnect: agentMetrics.connectionOpened,
+    ...countingConnections(connections, agentMetrics),
   });
   const prober = new HealthProber({ ...base, view, dispatcher, egress });
   await stats.start();
+  await demand.start();
   await reliability.start();
+  await routes.start();
   await view.start();
   await subscribing.view.start();
   prober.start();
@@ -132,7 +152,8 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     degraded: Boolean(view.world().degraded),
   }));
 
-  const warm = createRouter(config, view, logger);
+  const decisions = createDecisionLog(config, { payloads, logger, metrics });
+  const warm = createRouter(config, view, { logger, recorder: decisions.log });
   const { router } = warm;
   const tokens = new ReachTokens(await reachSecret(config, base));
   const connection = await connectTemporal(config);
@@ -140,7 +161,6 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     dispatcher,
     egress,
     readToken: readTokenOf(config),
-    onRequest: agentMetrics.requestSent,
   });
   const eventLog = createEventLog(logger, metrics);
   const publisher = createPublisher(connection, config, { view: subscribing.view, log: eventLog });
@@ -150,6 +170,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   const callsUnderWay = new CallsUnderWay();
   const recordCall = (sample: CallSample) => {
     stats.record(sample);
+    if (sample.outcome !== 'neutral') demand.finished(sample, sample.durationMs);
     agentMetrics.callFinished(sample.code ?? 'ok', sample.durationMs);
   };
 
@@ -159,25 +180,32 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     registry,
     view,
     stats,
+    demand,
     router,
     tokens,
     egress,
     connection,
     vectors: () => warm.vectors(),
+    comparer: (options) => warm.comparer(options),
+    decisions,
+    connections,
     activities: {
       router,
       world: () => view.world(),
       isCutOff: () => !view.staleness().connected,
       adapters: new Map<Adapter['protocol'], Adapter>([['http', http]]),
       recordCall,
-      startCall: (key) => stats.started(key),
+      startCall: (key) => {
+        const ends = [stats.started(key), demand.started(key)];
+        return () => ends.forEach((end) => end());
+      },
       callsUnderWay,
       breakers,
       bulkheads,
       retryPermits,
       tree,
       cancelReach: reachCanceller(connection, config),
-      startReach: createReachStarter(connection, config),
+      startReach: countingStarts(demand, createReachStarter(connection, config)),
       reportDeliveries: eventLog.delivered,
       reportInstance: (report) => ejections.report(report),
       limitOf: (agent) => limits.of(agent),
@@ -190,6 +218,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       random: Math.random,
     },
     breakers,
+    routes,
     deduplication: new PlatformDeduplication(base),
     tree,
     callsUnderWay,
@@ -202,11 +231,14 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       await prober.stop();
       await reliability.stop();
       await stats.stop();
+      await demand.stop();
       await view.stop();
+      await routes.stop();
       await subscribing.view.stop();
       registry.close();
       await http.close();
       await callbacks.close();
+      await decisions.close();
       await payloads.close();
       await connection.close();
       await warm.close();

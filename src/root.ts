@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { ReachError } from './protocol/reach-error';
-import { inactiveSettings, loadConfig, type Config } from './config';
+import { adviceOn, inactiveSettings, loadConfig, type Config } from './config';
 
 /**
  * How much a heap may grow before it is collected in full. Left alone V8 lets garbage pile up to several times of what
@@ -40,6 +40,9 @@ export function readRootArguments(meaning: Record<string, FlagMeaning>): { confi
   const config = loadConfig({ text, fileName: file, env: process.env, overrides });
   for (const setting of inactiveSettings({ text, fileName: file })) {
     process.stderr.write(`${file}: ${setting} has no effect in this release\n`);
+  }
+  for (const { setting, message } of adviceOn(config)) {
+    process.stderr.write(`${present ? file : 'The configuration'}: ${setting} ${message}\n`);
   }
   return {
     config,

@@ -9,7 +9,9 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import type { Config } from './config';
+import { createCanary } from './canary';
 import { ContextStore } from './context';
+import { createDoctor } from './doctor';
 import { AgentCatalogue } from './gateway/agent-catalogue';
 import { AgentRegistrar } from './gateway/agent-registrar';
 import { createApp } from './gateway/app';
@@ -18,17 +20,21 @@ import { BreakerService } from './gateway/breaker-service';
 import { Callbacks } from './gateway/callbacks';
 import { Deliveries } from './gateway/callbacks/deliveries';
 import { DeadLetters } from './gateway/dead-letters';
+import { DecisionService } from './gateway/decision-service';
 import { RunReader } from './gateway/dead-letters/runs';
+import { countingGroups, GroupCensus } from './gateway/doctor';
 import { EventFeed } from './gateway/event-feed';
 import { Nesting } from './gateway/nesting';
+import { alertingOnRefusals } from './gateway/no-candidate-alert';
 import { LateResults } from './gateway/late-results';
 import { ReachLister } from './gateway/reach-list';
 import { ReachReader } from './gateway/reach-reader';
 import { ReachService } from './gateway/reach-service';
 import { Readiness } from './gateway/readiness';
 import { TraceReader } from './gateway/trace-reader';
-import { keepPayloads } from './payload-upkeep';
+import { contextClaims, keepPayloads } from './payload-upkeep';
 import { createPlatform, createWorker, type Platform } from './platform';
+import { acceptanceOf, scalingOf } from './scaling';
 import { DEFAULT_TENANT } from './protocol/limits';
 import { buildOpenApi } from './protocol/openapi';
 import { VERSION } from './protocol/version';
@@ -68,18 +74,26 @@ export async function serve(
     const worker = withWorker ? await createWorker(platform) : null;
     const working = worker?.run();
     const readiness = readinessOf(platform);
-    const parts = services(platform, { readiness, log: createRoutingLog(logger, metrics) });
+    const canary = createCanary(platform, metrics);
+    const groups = new GroupCensus();
+    const log = countingGroups(alertingOnRefusals(createRoutingLog(logger, metrics), canary.alerts), groups);
+    const parts = services(platform, { readiness, log });
     const deadLetters = deadLettersOf(platform, parts, metrics);
     const contexts = contextsOf(platform);
     const backpressure = backpressureOf(platform, metrics);
+    const scaling = scalingOf(platform, metrics);
+    await canary.start();
     const app = createApp({
       ...parts,
       deadLetters: deadLetters.service,
+      doctor: createDoctor(platform, { deadLetters: deadLetters.service, groups }),
       publisher: platform.publisher,
       subscriptions: platform.subscriptions,
       newMessageId: uuidv7,
       contexts: contexts.store,
+      routingTable: canary.routingTable,
       backpressure,
+      scaling: scaling.scaling,
       logger,
       apiKey,
       metrics,
@@ -90,15 +104,19 @@ export async function serve(
     await listen(server, config.server).catch(async (error: unknown) => {
       await deadLetters.close();
       await contexts.close();
+      await canary.stop();
       await endWorker(worker, working);
       throw error;
     });
     deadLetters.service.start();
     backpressure.start();
-    const keeper = keepPayloads(platform, metrics);
+    platform.decisions.startPruning();
+    const keeper = keepPayloads(platform, metrics, contexts.sweep);
     const close = async () => {
       readiness.drain();
       backpressure.stop();
+      scaling.stop();
+      await canary.stop();
       await keeper.stop();
       await endServer(server, config.server.graceful_timeout);
       await deadLetters.close();
@@ -123,7 +141,13 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
   const reader = new ReachReader({ client, namespace, temporalUiUrl: config.temporal.ui_url ?? null, deliveries });
   const protocolTimeoutMs = config.adapter.protocol_timeout_ms;
   const catalogue = new AgentCatalogue(view, breakers);
-  const nesting = new Nesting({ tokens, reader, tree, callsUnderWay: platform.callsUnderWay, maxDepth: config.nesting.max_depth });
+  const nesting = new Nesting({
+    tokens,
+    reader,
+    tree,
+    callsUnderWay: platform.callsUnderWay,
+    maxDepth: config.nesting.max_depth,
+  });
   const workerEngine = agentsAddress ? { address: agentsAddress, namespace } : null;
   return {
     reader,
@@ -140,6 +164,8 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
       nesting,
       egress,
       payloads,
+      ...acceptanceOf(platform),
+      keepStandIn: (decision, reachId) => platform.decisions.keepStandIn(decision, reachId),
     }),
     callbacks: new Callbacks({
       deliveries,
@@ -163,6 +189,7 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
     }),
     catalogue,
     breakerService: new BreakerService(breakers, catalogue),
+    decisions: new DecisionService({ log: platform.decisions.log, comparer: platform.comparer }),
     deduplication,
     payloads,
     router,
@@ -208,20 +235,23 @@ function deadLettersOf(
 }
 
 /** The Context Store with an etcd client of its own: large contexts never hold up heartbeats, nor they it. */
-function contextsOf({ config, logger }: Platform) {
+function contextsOf({ config, logger, payloads }: Platform) {
   const etcd = createEtcd({ hosts: config.registry.etcd });
+  const keyPrefix = config.registry.key_prefix;
+  const { blobs, sweep } = contextClaims({ config, payloads, etcd });
   const store = new ContextStore({
     etcd,
-    keyPrefix: config.registry.key_prefix,
+    keyPrefix,
     tenant: DEFAULT_TENANT,
     ttlMs: config.context.ttl,
+    claims: { blobs, aboveBytes: config.context.claim_above_bytes, maxValueBytes: config.payloads.max_bytes },
     logger,
   });
   const close = async () => {
     await store.close();
     etcd.close();
   };
-  return { store, close };
+  return { store, sweep, close };
 }
 
 function readinessOf({ connection, config, view, vectors }: Platform): Readiness {

@@ -1,5 +1,6 @@
 /** What crosses the border of `deliverCallback`, and of the step in which a reach asks for it. Types and plain constants only. */
 import type { Callback, DeliveryError, DeliveryTarget, ReplyTo } from '../src/protocol/callback-target';
+import type { JsonObject } from '../src/protocol/shapes';
 
 /** Workflow type, as the Temporal Web UI shows it. */
 export const CALLBACK_WORKFLOW = 'deliverCallback';
@@ -18,13 +19,24 @@ export interface NotifyActivities {
   notify(input: NotifyInput): Promise<void>;
 }
 
-/** One delivery. What is delivered is read when it is, so it is never in this history. */
+/** What is told where it is no reach's end, such as an alert. */
+export interface ToldMessage {
+  /** Of the message, such as `agent-reach.alert.unlisted_version`. */
+  type: string;
+  /** ISO time of what it is about. */
+  endedAt: string;
+  view: JsonObject;
+}
+
+/** One delivery. The end of a reach is read when it is delivered, so it is never in this history. */
 export interface DeliverCallbackInput {
   /** The workflow's own id; also the `webhook-id`. */
   id: string;
   reach_id: string;
   run_id: string;
   to: DeliveryTarget;
+  /** In place of the end of a run; then {@link reach_id} only says what it is about. */
+  told?: ToldMessage;
   /** Waits before the second, third, … attempt, ms. */
   delays_ms: number[];
   /** For one attempt, ms. */

@@ -7,7 +7,9 @@ import { addCallbacks } from './commands/callbacks';
 import { addCancel } from './commands/cancel';
 import { addContext } from './commands/context';
 import { addDeadLetters } from './commands/dead-letters';
+import { addDecisions } from './commands/decisions';
 import { addDev } from './commands/dev';
+import { addDoctor } from './commands/doctor';
 import { addGateway } from './commands/gateway';
 import { addGet } from './commands/get';
 import { addInvoke } from './commands/invoke';
@@ -16,6 +18,8 @@ import { addPublish } from './commands/publish';
 import { addRecover } from './commands/recover';
 import { addRegister } from './commands/register';
 import { addRoute } from './commands/route';
+import { addRoutes } from './commands/routes';
+import { addScaling } from './commands/scaling';
 import { addSend } from './commands/send';
 import { addSubscriptions } from './commands/subscriptions';
 import { addTrace } from './commands/trace';
@@ -36,7 +40,7 @@ Environment:
   AGENT_REACH_API_KEY   sent as a bearer token
   NO_COLOR              no colours
 
-Exit codes: 0 ok, 1 the reach failed or its answer could not be written, 2 usage, 3 the platform cannot be reached.
+Exit codes: 0 ok, 1 the reach failed, the doctor found an error, or an answer could not be written, 2 usage, 3 the platform cannot be reached.
 A reader that leaves early, such as head, changes no exit code.`;
 
 /** The whole command line. `outcome` receives the exit code of the command that ran. */
@@ -66,8 +70,10 @@ export function buildProgram(io: CliIo, outcome: { exitCode: number }): Command 
   const context: CliContext = { io, run };
   program.commandsGroup('Run it:');
   for (const add of [addDev, addGateway, addWorker]) add(program, outcome);
+  addDoctor(program, context);
   program.commandsGroup('Agents and routing:');
-  for (const add of [addRegister, addAgents, addAbilities, addRoute, addBreakers]) add(program, context);
+  for (const add of [addRegister, addAgents, addAbilities, addRoute, addRoutes, addDecisions, addBreakers, addScaling])
+    add(program, context);
   program.commandsGroup('Reaches:');
   for (const add of [addInvoke, addSend, addGet, addList, addTrace, addCancel, addCallbacks]) add(program, context);
   program.commandsGroup('Shared contexts:');

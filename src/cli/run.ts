@@ -29,6 +29,6 @@ function report(caught: unknown, io: CliIo, json: boolean): number {
   }
   const error = caught instanceof ReachError ? caught : new ReachError('internal', String(caught), { cause: caught });
   if (json) io.out(`${jsonText(error.toProblem())}\n`);
-  io.err(renderError(error, io.errColor));
+  io.err(renderError(error, io.errColor, io.errColumns));
   return exitCodeOf(error);
 }

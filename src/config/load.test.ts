@@ -59,9 +59,8 @@ describe('the configuration', () => {
   });
 
   it('tells which settings of a file nothing acts on yet', () => {
-    expect(
-      inactiveSettings({ text: 'server: { port: 1 }\nrouter: { exploration: { rate: 0.2 } }\nroutes: []' }),
-    ).toEqual(['router.exploration', 'routes']);
+    const text = 'server: { port: 1 }\nrouter: { exploration: { rate: 0.2 } }\nadapter: { stream_enabled: false }';
+    expect(inactiveSettings({ text })).toEqual(['adapter.stream_enabled']);
     expect(inactiveSettings({ text: '' })).toEqual([]);
   });
 

@@ -1,81 +1,10 @@
 import { z } from 'zod';
+import { DEFAULT_CLAIM_ABOVE_BYTES, MAX_CONTEXT_VALUE_BYTES } from '../protocol/context';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../protocol/payload-ref';
 import { DEFAULT_MAX_DEPTH } from '../protocol/lineage';
-
-/** `15s`, `250ms`, `2m`, `1h`, or a number of milliseconds. */
-const duration = z
-  .union([z.number().int().min(0), z.string().regex(/^\d+(\.\d+)?(ms|s|m|h)$/, 'a duration such as 250ms, 15s or 2m')])
-  .transform((value) => {
-    if (typeof value === 'number') return value;
-    const unit = /[a-z]+$/.exec(value)?.[0] as keyof typeof UNIT_MS;
-    return Math.round(Number.parseFloat(value) * UNIT_MS[unit]);
-  });
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-
-const share = z.number().min(0).max(1);
-const port = z.number().int().min(0).max(65_535);
-const strategy = z.enum(['score_based', 'round_robin', 'random']);
-const factor = z.enum(['semantic_similarity', 'latency_score', 'reliability_score']);
-
-/** Weights of a score: none negative, and at least one above zero, or every candidate would score the same. */
-const weights = <Shape extends z.ZodRawShape>(shape: Shape) =>
-  z.strictObject(shape).refine((value) => Object.values(value as Record<string, number>).some((weight) => weight > 0), {
-    message: 'at least one weight must be above 0',
-  });
-
-const rule = z.strictObject({
-  ability: z.string().optional(),
-  group: z.string().optional(),
-  metadata: z.record(z.string(), z.string()).optional(),
-  payload: z.strictObject({ pointer: z.string().startsWith('/'), equals: z.json() }).optional(),
-  agent: z.string().regex(/^[a-z0-9_-]{1,64}(#.+)?$/, 'an agent name, or name#version'),
-});
-
-const routeEntry = z.strictObject({
-  ability: z.string().min(1),
-  from: z.string().min(1),
-  to: z.string().regex(/^[a-z0-9_-]{1,64}#.+$/, 'agent#version'),
-  weight: z.number().int().min(0),
-});
-
-const section = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape).prefault({} as never);
-
-interface BreakerSettings {
-  trip_failures: number;
-  trip_window: number;
-  recovery_steps: number[];
-}
-
-/** What single settings cannot say: a breaker that could never trip, or whose recovery goes backwards. */
-function breakerRules(breaker: BreakerSettings, context: z.RefinementCtx): void {
-  const { trip_failures, trip_window, recovery_steps } = breaker;
-  if (trip_failures > trip_window) {
-    const message = `must be at most trip_window (${trip_window}), or the breaker could never trip`;
-    context.addIssue({ code: 'custom', path: ['trip_failures'], message });
-  }
-  if (recovery_steps.some((step, i) => i > 0 && step <= recovery_steps[i - 1]!)) {
-    const message = 'must grow from step to step, such as [0.1, 0.25, 0.5]';
-    context.addIssue({ code: 'custom', path: ['recovery_steps'], message });
-  }
-}
-
-/** A secret before none, and times of nothing, are mistakes. */
-function callbackRules(
-  callbacks: { secret_env?: string; previous_secret_env?: string; timeout: number; max_age: number },
-  context: z.RefinementCtx,
-): void {
-  const mistake = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
-  if (callbacks.previous_secret_env !== undefined && callbacks.secret_env === undefined)
-    mistake('previous_secret_env', 'needs secret_env beside it');
-  if (callbacks.timeout < 1) mistake('timeout', 'must be at least 1 ms');
-  if (callbacks.max_age < callbacks.timeout) mistake('max_age', 'must not be shorter than timeout');
-}
-
-/** A bucket has no default. */
-function payloadStoreRules(store: { type: string; bucket?: string }, context: z.RefinementCtx): void {
-  if (store.type === 's3' && store.bucket === undefined)
-    context.addIssue({ code: 'custom', path: ['bucket'], message: 'is missing; type s3 needs one' });
-}
+import { routeListSchema } from '../protocol/route-table-schema';
+import { duration, factor, port, rule, section, share, strategy, weights } from './kinds';
+import { breakerRules, callbackRules, payloadStoreRules, routeRules } from './rules-between';
 
 /** The whole configuration, as written in `agent-reach.yaml`. Unknown keys are refused by name. */
 export const configSchema = z.strictObject({
@@ -105,7 +34,7 @@ export const configSchema = z.strictObject({
     strict_names: z
       .boolean()
       .default(false)
-      .meta({ description: 'Refuse ability names that are near a known one, instead of warning.' }),
+      .meta({ description: 'Refuse names of abilities and agents that are near a known one, instead of warning.' }),
   }),
   router: section({
     default_strategy: strategy.default('score_based'),
@@ -123,6 +52,18 @@ export const configSchema = z.strictObject({
     }).prefault({}),
     rules: z.array(rule).max(1000).default([]),
     exploration: section({ rate: share.default(0.1), band: share.default(0.05) }),
+    learning: section({
+      half_life: duration
+        .default(600_000)
+        .refine((ms) => ms >= 10_000 && ms <= 86_400_000, 'must be from 10s to 24h')
+        .meta({ description: 'After so long an outcome weighs half in the reliability of an agent.' }),
+    }),
+    open_match: section({
+      min_fit: share.default(0.5).meta({ description: 'What fits a text less is off topic for it.' }),
+      min_confidence: share
+        .default(0)
+        .meta({ description: 'With less confidence, several are alike and none is taken.' }),
+    }),
   }),
   embeddings: section({
     url: z.url().optional().meta({
@@ -194,6 +135,30 @@ export const configSchema = z.strictObject({
     max_in_flight: z.number().int().min(1).max(1_000_000).default(2_000),
     max_backlog_age: duration.default(5_000),
   }),
+  scaling: section({
+    target_utilisation: z.number().min(0.1).max(0.95).default(0.8).meta({
+      description: 'Most of the capacity of an agent that may be taken before more instances are recommended.',
+    }),
+    target_wait_ms: z
+      .number()
+      .int()
+      .min(1)
+      .max(86_400_000)
+      .optional()
+      .meta({ description: 'What 95 % of messages may wait for an agent; default: five times its mean service time.' }),
+  }),
+  acceptance: section({
+    feasibility: z
+      .enum(['off', 'warn', 'refuse'])
+      .default('warn')
+      .meta({ description: 'What becomes of a reach that can hardly be answered within its time.' }),
+    min_probability: z
+      .number()
+      .gt(0)
+      .max(0.5)
+      .default(0.05)
+      .meta({ description: 'With refuse: a reach is refused when its chance is surely below this.' }),
+  }),
   callbacks: section({
     secret_env: z.string().optional().meta({
       description:
@@ -214,10 +179,41 @@ export const configSchema = z.strictObject({
       .default(604_800_000)
       .refine((ms) => ms >= 10_000 && ms <= 31_536_000_000, 'must be from 10s to 8760h')
       .meta({ description: 'A context vanishes when it was not written to for so long.' }),
+    claim_above_bytes: z
+      .number()
+      .int()
+      .min(4_096)
+      .max(MAX_CONTEXT_VALUE_BYTES)
+      .default(DEFAULT_CLAIM_ABOVE_BYTES)
+      .meta({ description: 'Values over so many bytes of compact JSON are kept as blobs, and etcd has a reference.' }),
+    claim_grace: duration
+      .default(86_400_000)
+      .refine((ms) => ms >= 3_600_000, 'must be at least 1h')
+      .meta({ description: 'A blob is kept for so long, and up to twice that, after no field refers to it any more.' }),
   }),
   dead_letters: section({
     alert_before: duration.default(86_400_000),
     sweep_interval: duration.default(60_000),
+  }),
+  decisions: section({
+    sample_rate: share
+      .default(1)
+      .meta({ description: 'Share of routing decisions that the decision log keeps; 0 keeps none.' }),
+    keep_text: z.boolean().default(true).meta({
+      description:
+        'Keep the text by which was routed, at most 2,000 characters of the payload; false keeps its SHA-256 only, and decisions cannot be replayed under another embedding model.',
+    }),
+    retention: duration.default(604_800_000).refine((ms) => ms >= 60_000, 'must be at least 60s'),
+    max_bytes: z
+      .number()
+      .int()
+      .min(16_777_216)
+      .default(1_073_741_824)
+      .meta({ description: 'Of a larger log the oldest decisions go, bytes as stored.' }),
+    flush_interval: duration
+      .default(1_000)
+      .refine((ms) => ms >= 50 && ms <= 60_000, 'must be from 50ms to 60s')
+      .meta({ description: 'What a process that is killed loses of its decisions.' }),
   }),
   payloads: section({
     max_bytes: z
@@ -248,7 +244,29 @@ export const configSchema = z.strictObject({
         .optional(),
     }).superRefine(payloadStoreRules),
   }),
-  routes: z.array(routeEntry).max(10_000).default([]),
+  routes: routeListSchema.superRefine(routeRules).default([]).meta({
+    description: 'The route table (R21) to begin with; what is written with PUT /v1/routes takes its place for good.',
+  }),
+  canary: section({
+    auto_rollback: section({
+      enabled: z.boolean().default(false).meta({
+        description: 'Take a canary that is significantly worse than the stable version out of the traffic.',
+      }),
+      alpha: z.number().gt(0).max(0.2).default(0.01).meta({
+        description: 'Chance that a canary as good as the stable version is ever rolled back.',
+      }),
+      min_requests: z.number().int().min(20).max(100_000).default(50),
+      min_error_increase: share.default(0.01),
+      min_latency_ratio: z.number().min(1).max(100).default(1.25),
+      interval: duration.default(5_000).refine((ms) => ms >= 100, 'must be at least 100ms'),
+    }),
+  }),
+  alerts: section({
+    callback_url: z
+      .url()
+      .optional()
+      .meta({ description: 'Alerts are posted there too, signed per Standard Webhooks as the ends of reaches are.' }),
+  }),
   security: section({
     api_key_env: z.string().optional().meta({
       description:
@@ -276,7 +294,7 @@ export const configSchema = z.strictObject({
  * Settings that are read and validated already, so that one file serves this release and the next, but that nothing
  * acts on yet. Whoever sets one is told at start.
  */
-export const INACTIVE_SETTINGS = ['router.exploration', 'adapter.stream_enabled', 'routes'] as const;
+export const INACTIVE_SETTINGS = ['adapter.stream_enabled'] as const;
 
 /** The typed, validated configuration with defaults applied; durations are milliseconds. */
 export type Config = z.infer<typeof configSchema>;

@@ -1,5 +1,5 @@
 import { MAX_CONTEXT_BYTES, MAX_CONTEXT_FIELDS, type ContextOperation } from '../protocol/context';
-import { changesOf } from './changes';
+import { changesOf as changes } from './changes';
 import { ContextMeter } from './context-meter';
 
 const set = (field: string, bytes: number): ContextOperation => ({
@@ -9,13 +9,20 @@ const set = (field: string, bytes: number): ContextOperation => ({
   force: true,
 });
 const MEGABYTE = 1_048_576;
+/** A batch; with names, these fields of it go into blobs. */
+const changesOf = (operations: ContextOperation[], ...planned: string[]) => ({
+  changes: changes(operations, 64 * MEGABYTE),
+  planned: new Set(planned),
+});
 
 /** A context that is measured as often as asked, and counts that. */
-function contextOf(sizes: Record<string, number>) {
+function contextOf(sizes: Record<string, number>, claimed: Record<string, number> = {}) {
   const measured = { times: 0 };
   const measure = () => {
     measured.times += 1;
-    return Promise.resolve(new Map(Object.entries(sizes).map(([name, bytes]) => [name, { bytes }])));
+    return Promise.resolve(
+      new Map(Object.entries(sizes).map(([name, bytes]) => [name, { bytes, claimed: claimed[name] ?? 0 }])),
+    );
   };
   return { measured, measure };
 }
@@ -96,4 +103,16 @@ it('what is written while it is measured counts, whether the measurement saw it 
   await expect(meter.admit('r', changesOf([set('e', 2_000)]), promptly)).rejects.toMatchObject({
     code: 'payload_too_large',
   });
+});
+
+it('counts what is in blobs apart, and takes in what replaces it', async () => {
+  const sizes = { a: 200, b: 200 };
+  const { measure } = contextOf(sizes, { a: 5 * MEGABYTE, b: 4 * MEGABYTE });
+  const meter = new ContextMeter(10 * MEGABYTE);
+  await meter.admit('r', changesOf([set('c', MEGABYTE)], 'c'), measure);
+  await expect(meter.admit('r', changesOf([set('c', 2 * MEGABYTE)], 'c'), measure)).rejects.toThrow(
+    /10485760 bytes of large values \(it has 9437184\)/,
+  );
+  await meter.admit('r', changesOf([set('a', 6 * MEGABYTE)], 'a'), measure);
+  await meter.admit('r', changesOf([{ op: 'delete', field: 'b', force: true }, set('c', 5 * MEGABYTE)], 'c'), measure);
 });

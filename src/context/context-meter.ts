@@ -1,15 +1,26 @@
 import { MAX_CONTEXT_BYTES, MAX_CONTEXT_FIELDS } from '../protocol/context';
 import { ReachError } from '../protocol/reach-error';
-import type { Changes } from './changes';
+import { bytesOf, type Changes } from './changes';
 import { RecentMap } from './recent-map';
 
-/** What a context takes: bytes by field. */
-export type Measured = ReadonlyMap<string, { bytes: number }>;
+/** What a context takes: bytes by field, in etcd and in blobs. */
+export type Measured = ReadonlyMap<string, { bytes: number; claimed?: number }>;
+
+/** What is to be written, and which fields of it as blobs. */
+export interface Batch {
+  changes: Changes;
+  planned: ReadonlySet<string>;
+}
 
 interface Growth {
   fields: number;
   bytes: number;
+  claimed: number;
 }
+
+/** What a reference to a blob takes in etcd, bytes. */
+const CLAIM_BYTES = 120;
+const NOTHING: Growth = { fields: 0, bytes: 0, claimed: 0 };
 
 interface Estimate extends Growth {
   /** Of these, what this process wrote since it was measured. */
@@ -25,6 +36,7 @@ interface Measuring {
 /** It is measured again after so much: what other gateways write is seen no later, and by that much a context may be too large. */
 const MEASURE_EVERY_BYTES = 524_288;
 const MEASURE_EVERY_FIELDS = 1_000;
+const MEASURE_EVERY_CLAIMED_BYTES = 16_777_216;
 
 /**
  * Keeps contexts within their limits (R32) without a request of its own for each write: a context is measured when this
@@ -36,14 +48,17 @@ export class ContextMeter {
   /** Measurements under way: however many writers wait, a context is read once. */
   private readonly measuring = new Map<string, Measuring>();
 
+  /** `maxClaimedBytes`: of all large values of a context together. */
+  constructor(private readonly maxClaimedBytes = 0) {}
+
   /**
    * @param measure reads the context
    * @throws ReachError `payload_too_large` when the context would be over a limit
    */
-  async admit(root: string, changes: Changes, measure: () => Promise<Measured>): Promise<void> {
-    if (![...changes.values()].some(({ kind }) => kind !== 'delete')) return;
+  async admit(root: string, batch: Batch, measure: () => Promise<Measured>): Promise<void> {
+    if (![...batch.changes.values()].some(({ kind }) => kind !== 'delete')) return;
     const known = this.estimates.get(root);
-    if (known !== undefined && fits(known, growthOf(changes, null))) {
+    if (known !== undefined && this.fits(known, growthOf(batch, null))) {
       if (isStale(known)) this.measure(root, measure).catch(() => undefined); // the next one tries again
       return;
     }
@@ -51,22 +66,19 @@ export class ContextMeter {
     await this.measuring.get(root)?.result.catch(() => undefined);
     const measured = await this.measure(root, measure);
     const total = totalOf(measured);
-    const growth = growthOf(changes, measured);
-    if (!fits(total, growth) && (growth.bytes > 0 || growth.fields > 0)) throw tooLarge(total, growth);
+    const growth = growthOf(batch, measured);
+    if (!this.fits(total, growth) && grows(growth)) throw tooLarge(total, growth, this.maxClaimedBytes);
   }
 
   private measure(root: string, read: () => Promise<Measured>): Promise<Measured> {
     const running = this.measuring.get(root);
     if (running !== undefined) return running.result;
-    const meanwhile: Growth = { fields: 0, bytes: 0 };
+    const meanwhile: Growth = { ...NOTHING };
     const result = read()
       .then((measured) => {
-        const { fields, bytes } = totalOf(measured);
-        this.estimates.set(root, {
-          fields: fields + meanwhile.fields,
-          bytes: bytes + meanwhile.bytes,
-          since: { ...meanwhile },
-        });
+        const estimate: Estimate = { ...totalOf(measured), since: { ...meanwhile } };
+        add(estimate, meanwhile);
+        this.estimates.set(root, estimate);
         return measured;
       })
       .finally(() => this.measuring.delete(root));
@@ -75,8 +87,8 @@ export class ContextMeter {
   }
 
   /** Counts what was written. */
-  written(root: string, changes: Changes): void {
-    const growth = growthOf(changes, null);
+  written(root: string, batch: Batch): void {
+    const growth = growthOf(batch, null);
     const estimate = this.estimates.get(root);
     const meanwhile = this.measuring.get(root)?.meanwhile;
     if (meanwhile !== undefined) add(meanwhile, growth);
@@ -88,22 +100,32 @@ export class ContextMeter {
   forget(root: string): void {
     this.estimates.delete(root);
   }
+
+  private fits(now: Growth, grown: Growth): boolean {
+    return (
+      now.bytes + grown.bytes <= MAX_CONTEXT_BYTES &&
+      now.fields + grown.fields <= MAX_CONTEXT_FIELDS &&
+      now.claimed + grown.claimed <= this.maxClaimedBytes
+    );
+  }
 }
 
 /** By how much changes make a context larger; without a measurement everything counts as new, but what names its version. */
-function growthOf(changes: Changes, measured: Measured | null): Growth {
-  const growth = { fields: 0, bytes: 0 };
+function growthOf({ changes, planned }: Batch, measured: Measured | null): Growth {
+  const growth = { ...NOTHING };
   for (const [field, change] of changes) {
     const before = measured?.get(field);
     if (change.kind === 'delete') {
-      if (before === undefined) continue;
-      growth.fields -= 1;
-      growth.bytes -= before.bytes;
+      if (before !== undefined) add(growth, { fields: -1, bytes: -before.bytes, claimed: -(before.claimed ?? 0) });
       continue;
     }
-    const texts = change.kind === 'set' ? [change.text] : change.texts;
-    growth.bytes += texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
-    if (change.kind === 'set' && before !== undefined) growth.bytes -= before.bytes;
+    const isClaimed = planned.has(field);
+    growth.bytes += isClaimed ? CLAIM_BYTES : bytesOf(change) + 1;
+    growth.claimed += isClaimed ? bytesOf(change) : 0;
+    if (change.kind === 'set' && before !== undefined) {
+      growth.bytes -= before.bytes;
+      growth.claimed -= before.claimed ?? 0;
+    }
     const isKnown = before !== undefined || (measured === null && change.kind === 'set' && (change.base ?? 0) > 0);
     if (isKnown) continue;
     growth.fields += 1;
@@ -113,33 +135,35 @@ function growthOf(changes: Changes, measured: Measured | null): Growth {
 }
 
 function totalOf(measured: Measured): Growth {
-  let bytes = 0;
-  for (const field of measured.values()) bytes += field.bytes;
-  return { fields: measured.size, bytes };
+  const total = { ...NOTHING };
+  for (const { bytes, claimed = 0 } of measured.values()) add(total, { fields: 1, bytes, claimed });
+  return total;
 }
 
-function add(to: Growth, { fields, bytes }: Growth): void {
+function add(to: Growth, { fields, bytes, claimed }: Growth): void {
   to.fields += fields;
   to.bytes += bytes;
+  to.claimed += claimed;
 }
 
+const grows = ({ fields, bytes, claimed }: Growth): boolean => fields > 0 || bytes > 0 || claimed > 0;
+
 const isStale = ({ since }: Estimate): boolean =>
-  since.bytes > MEASURE_EVERY_BYTES || since.fields > MEASURE_EVERY_FIELDS;
+  since.bytes > MEASURE_EVERY_BYTES ||
+  since.fields > MEASURE_EVERY_FIELDS ||
+  since.claimed > MEASURE_EVERY_CLAIMED_BYTES;
 
-const fits = (now: Growth, grown: Growth): boolean =>
-  now.bytes + grown.bytes <= MAX_CONTEXT_BYTES && now.fields + grown.fields <= MAX_CONTEXT_FIELDS;
-
-function tooLarge(now: Growth, grown: Growth): ReachError {
-  const tooMany = now.fields + grown.fields > MAX_CONTEXT_FIELDS;
-  const limit = tooMany ? `${MAX_CONTEXT_FIELDS} fields` : `${MAX_CONTEXT_BYTES} bytes`;
-  const has = tooMany ? `${now.fields}` : `${now.bytes}`;
-  const message = `would take the context over its limit of ${limit} (it has ${has})`;
-  return new ReachError(
-    'payload_too_large',
-    `This ${message}; delete fields that nobody needs, or begin another context`,
-    {
-      errors: [{ pointer: '/operations', message, fix: 'delete fields that nobody needs, or begin another context' }],
-      extra: { details: { limit: tooMany ? MAX_CONTEXT_FIELDS : MAX_CONTEXT_BYTES } },
-    },
-  );
+function tooLarge(now: Growth, grown: Growth, maxClaimedBytes: number): ReachError {
+  const [limit, unit, has] =
+    now.fields + grown.fields > MAX_CONTEXT_FIELDS
+      ? [MAX_CONTEXT_FIELDS, 'fields', now.fields]
+      : now.bytes + grown.bytes > MAX_CONTEXT_BYTES
+        ? [MAX_CONTEXT_BYTES, 'bytes', now.bytes]
+        : [maxClaimedBytes, 'bytes of large values', now.claimed];
+  const message = `would take the context over its limit of ${limit} ${unit} (it has ${has})`;
+  const fix = 'delete fields that nobody needs, or begin another context';
+  return new ReachError('payload_too_large', `This ${message}; ${fix}`, {
+    errors: [{ pointer: '/operations', message, fix }],
+    extra: { details: { limit } },
+  });
 }

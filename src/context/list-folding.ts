@@ -1,7 +1,7 @@
 import type { Etcd3, IKeyValue } from 'etcd3';
 import { absent, deleteOp, prefixRange, putOp, unchanged } from '../registry/etcd/etcd-ops';
 import type { ContextKeys } from './context-keys';
-import { byRevision, decodePart, encodePart } from './stored';
+import { byRevision, decodePart, encodePieces } from './stored';
 
 /** From so many single appends on they are folded, unless told otherwise. */
 export const FOLD_AT = 100;
@@ -43,11 +43,11 @@ async function foldOnce(etcd: Etcd3, { keys, field, lease, foldAt }: FoldTarget)
   const { key, compare, before } =
     last === null || last.value.length > CHUNK_BYTES ? fresh(keys, field, last) : grown(last);
   const parts = [...before, ...oldest].map(decodePart);
-  const texts = parts.flatMap(({ values }) => values.map((value) => JSON.stringify(value)));
+  const pieces = parts.flatMap((part) => part.pieces);
   await etcd.kv.txn({
     compare: [compare, unchanged(oldest[0]!.key.toString(), oldest[0]!.mod_revision)],
     success: [
-      putOp(key, encodePart(texts, parts.at(-1)!.stamp), lease),
+      putOp(key, encodePieces(pieces, parts.at(-1)!.stamp), lease),
       ...oldest.map((entry) => deleteOp(entry.key.toString())),
     ],
     failure: [],

@@ -1,5 +1,5 @@
 import type { IKeyValue } from 'etcd3';
-import type { ContextField } from '../protocol/context';
+import { parsePayloadRef, isPayloadRef, type PayloadRef } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
 import type { Json } from '../protocol/shapes';
 import type { ContextKeys } from './context-keys';
@@ -10,41 +10,81 @@ export interface Stamp {
   by: string;
 }
 
-/** What a head holds: a value, or that the values are in the tail. */
-export type Head = { kind: 'value'; value: Json; stamp: Stamp } | { kind: 'list' };
+/** What a head holds: a value, a reference to the blob with its JSON, or that the values are in the tail. */
+export type Head =
+  { kind: 'value'; value: Json; stamp: Stamp } | { kind: 'claim'; ref: PayloadRef; stamp: Stamp } | { kind: 'list' };
+
+/** Some values of a list: here, or as the JSON of a list in a blob. */
+export type Piece = { values: Json[] } | { ref: PayloadRef };
 
 /** Part of a list. */
 export interface Part {
-  values: Json[];
+  pieces: Piece[];
   stamp: Stamp;
 }
+
+/** What a field holds. */
+export type Content =
+  { kind: 'value'; value: Json } | { kind: 'claim'; ref: PayloadRef } | { kind: 'list'; pieces: Piece[] };
 
 /** The head of every list, byte by byte: an append holds only while it finds exactly this. */
 export const LIST_HEAD = '{"list":1}';
 
+const opening = ({ at, by }: Stamp): string => `{"at":${JSON.stringify(at)},"by":${JSON.stringify(by)},`;
+
 /** A head as text: `{"at","by","v"}`. */
-export function encodeHead(valueText: string, { at, by }: Stamp): string {
-  return `{"at":${JSON.stringify(at)},"by":${JSON.stringify(by)},"v":${valueText}}`;
+export function encodeHead(valueText: string, stamp: Stamp): string {
+  return `${opening(stamp)}"v":${valueText}}`;
 }
 
 /** Part of a list as text; the values as they are written in JSON. */
-export function encodePart(valueTexts: readonly string[], { at, by }: Stamp): string {
-  return `{"at":${JSON.stringify(at)},"by":${JSON.stringify(by)},"v":[${valueTexts.join(',')}]}`;
+export function encodePart(valueTexts: readonly string[], stamp: Stamp): string {
+  return `${opening(stamp)}"v":[${valueTexts.join(',')}]}`;
+}
+
+/** A head, or part of a list, whose value is a blob: `{"at","by","ref"}`. */
+export function encodeClaim(ref: PayloadRef, stamp: Stamp): string {
+  return `${opening(stamp)}"ref":${JSON.stringify(ref)}}`;
+}
+
+/** Part of a list as text, also where some of it are blobs: `{"at","by","p":[{"values"} or {"ref"}]}`. */
+export function encodePieces(pieces: readonly Piece[], stamp: Stamp): string {
+  if (pieces.every((piece) => 'values' in piece)) {
+    const texts = pieces.flatMap(({ values }) => values.map((value) => JSON.stringify(value)));
+    return encodePart(texts, stamp);
+  }
+  return `${opening(stamp)}"p":${JSON.stringify(joined(pieces))}}`;
+}
+
+function joined(pieces: readonly Piece[]): Piece[] {
+  const all: Piece[] = [];
+  for (const piece of pieces) {
+    const last = all.at(-1);
+    if (last && 'values' in last && 'values' in piece) for (const value of piece.values) last.values.push(value);
+    else all.push('values' in piece ? { values: [...piece.values] } : piece);
+  }
+  return all;
 }
 
 /** @throws ReachError `internal` for what this release cannot read; guessing would lose what is there */
 export function decodeHead(entry: IKeyValue): Head {
   const text = entry.value.toString();
   if (text === LIST_HEAD) return { kind: 'list' };
-  const { at, by, v } = parse(entry, text);
-  return { kind: 'value', value: v, stamp: { at, by } };
+  const { at, by, ...record } = parse(entry, text);
+  const stamp = { at, by };
+  if (record.ref !== undefined) return { kind: 'claim', ref: record.ref, stamp };
+  if (record.v === undefined) throw unreadable(entry);
+  return { kind: 'value', value: record.v, stamp };
 }
 
 /** @throws ReachError `internal` */
 export function decodePart(entry: IKeyValue): Part {
-  const { at, by, v } = parse(entry, entry.value.toString());
-  if (!Array.isArray(v)) throw unreadable(entry);
-  return { values: v, stamp: { at, by } };
+  const { at, by, v, ref, p } = parse(entry, entry.value.toString());
+  const stamp = { at, by };
+  if (ref !== undefined) return { pieces: [{ ref }], stamp };
+  if (p !== undefined) return { pieces: p, stamp };
+  if (Array.isArray(v)) return { pieces: [{ values: v }], stamp };
+  throw unreadable(entry);
 }
 
 /** A field's version: the revision of its head. Revisions count all writes of an etcd cluster, so they never restart. */
@@ -52,10 +92,27 @@ export function versionOf(entry: IKeyValue): number {
   return Number(entry.mod_revision);
 }
 
-/** A field with what it takes in the store. */
-export interface StoredField extends ContextField {
-  /** Bytes of compact JSON, name included. */
+/** A field as it is stored. */
+export interface StoredField {
+  content: Content;
+  version: number;
+  updated_at: string;
+  updated_by: string;
+  /** Bytes of compact JSON in etcd, name included. */
   bytes: number;
+  /** Bytes in blobs. */
+  claimed: number;
+}
+
+/** The blobs that a field refers to. */
+export function claimsOf(content: Content): PayloadRef[] {
+  if (content.kind === 'claim') return [content.ref];
+  return content.kind === 'list' ? content.pieces.flatMap((piece) => ('ref' in piece ? [piece.ref] : [])) : [];
+}
+
+/** Bytes of the blobs. */
+export function claimedBytes(content: Content): number {
+  return claimsOf(content).reduce((sum, ref) => sum + (parsePayloadRef(ref)?.bytes ?? 0), 0);
 }
 
 /** All fields among the keys that one read found, in the order of their names as etcd sorts them. */
@@ -84,9 +141,8 @@ function addHead(
     lists.set(field, { head: entry, parts: { base: [], chunk: [], item: [] } });
     return;
   }
-  const { at: updated_at, by: updated_by } = head.stamp;
-  const bytes = Buffer.byteLength(field) + entry.value.length;
-  fields.set(field, { value: head.value, version: versionOf(entry), updated_at, updated_by, bytes });
+  const { stamp, ...content } = head;
+  fields.set(field, stored(content, { entry, stamp, bytes: Buffer.byteLength(field) + entry.value.length }));
 }
 
 /** A list in order: what it was set to, what was folded, and the appends since by the revision that made them. */
@@ -95,8 +151,15 @@ function listOf(field: string, head: IKeyValue, { base, chunk, item }: Sorted): 
   const parts = entries.map(decodePart);
   const stamp = parts.at(-1)?.stamp ?? { at: new Date(0).toISOString(), by: 'unknown' };
   const bytes = entries.reduce((sum, entry) => sum + entry.value.length, Buffer.byteLength(field));
-  const value = parts.flatMap(({ values }) => values);
-  return { value, version: versionOf(head), updated_at: stamp.at, updated_by: stamp.by, bytes };
+  return stored({ kind: 'list', pieces: joined(parts.flatMap(({ pieces }) => pieces)) }, { entry: head, stamp, bytes });
+}
+
+function stored(
+  content: Content,
+  { entry, stamp, bytes }: { entry: IKeyValue; stamp: Stamp; bytes: number },
+): StoredField {
+  const { at: updated_at, by: updated_by } = stamp;
+  return { content, version: versionOf(entry), updated_at, updated_by, bytes, claimed: claimedBytes(content) };
 }
 
 /** Oldest first. Appends of one transaction share one key, so no two have the same revision. */
@@ -104,11 +167,18 @@ export function byRevision(entries: readonly IKeyValue[]): IKeyValue[] {
   return [...entries].sort((a, b) => Number(a.mod_revision) - Number(b.mod_revision));
 }
 
-function parse(entry: IKeyValue, text: string): Stamp & { v: Json } {
+interface StoredRecord extends Stamp {
+  v?: Json;
+  ref?: PayloadRef;
+  p?: Piece[];
+}
+
+function parse(entry: IKeyValue, text: string): StoredRecord {
   try {
-    const value = JSON.parse(text) as Partial<Stamp & { v: Json }>;
-    if (typeof value.at === 'string' && typeof value.by === 'string' && value.v !== undefined)
-      return value as Stamp & { v: Json };
+    const value = JSON.parse(text) as Partial<StoredRecord>;
+    const known =
+      value.v !== undefined || (value.ref !== undefined && isPayloadRef(value.ref)) || Array.isArray(value.p);
+    if (typeof value.at === 'string' && typeof value.by === 'string' && known) return value as StoredRecord;
   } catch {
     // said below
   }

@@ -1,12 +1,16 @@
 import fc from 'fast-check';
 import type { ContextOperation } from '../protocol/context';
+import { formatPayloadRef } from '../protocol/payload-ref';
 import { Keyspace } from '../registry/keys';
-import { changesOf } from './changes';
+import { changesOf as changes } from './changes';
+import { ClaimKeys } from './claim-keys';
 import { ContextKeys } from './context-keys';
-import { decodeFields, encodeHead, encodePart, LIST_HEAD } from './stored';
+import { claimedBytes, decodeFields, encodeClaim, encodeHead, encodePart, encodePieces, LIST_HEAD } from './stored';
 import { transactionOf } from './transaction';
 
-const keys = new ContextKeys(new Keyspace('/p', 't'), 'c');
+const keyspace = new Keyspace('/p', 't');
+const keys = new ContextKeys(keyspace, 'c');
+const changesOf = (operations: ContextOperation[]) => changes(operations, 1_048_576);
 const stamp = { at: '2026-01-01T00:00:00.000Z', by: 'me' };
 const write = { keys, stamp, lease: '7', unique: 'u', listState: () => 'list' as const };
 
@@ -44,7 +48,10 @@ describe('a transaction', () => {
       if (n % 4 === 1) return { op: 'delete', field: `f${n}`, base_version: n };
       return { op: 'set', field: `f${n}`, value: n % 2 ? n : [n], base_version: n };
     });
-    const { compare, success, failure } = transactionOf(changesOf(operations), write);
+    const ref = formatPayloadRef({ digest: 'a'.repeat(64), bytes: 70_000 });
+    const refs = new Map(operations.filter(({ op }) => op !== 'delete').map(({ field }) => [field, ref]));
+    const claims = { refs, fence: '0', keys: new ClaimKeys(keyspace), contextId: 'c' };
+    const { compare, success, failure } = transactionOf(changesOf(operations), { ...write, claims });
     const outer = Math.max(compare.length, success.length, failure.length);
     expect(outer).toBeLessThanOrEqual(124);
     expect(success.filter(({ request_put: put }) => put !== undefined)).toHaveLength(24);
@@ -81,9 +88,42 @@ describe('what was stored', () => {
       kv(keys.item('l', 'b'), encodePart(['4'], stamp), 9),
     ];
     expect(Object.fromEntries(decodeFields(entries, keys))).toMatchObject({
-      n: { value: { a: 1 }, version: 5, updated_by: 'me' },
-      l: { value: [1, 2, 3, 4, 5, 6], version: 12, updated_at: later.at, updated_by: 'you' },
+      n: { content: { value: { a: 1 } }, version: 5, updated_by: 'me' },
+      l: {
+        content: { pieces: [{ values: [1, 2, 3, 4, 5, 6] }] },
+        version: 12,
+        updated_at: later.at,
+        updated_by: 'you',
+      },
     });
+  });
+
+  it('keeps the place of what is in blobs, in lists as well, and after folding', () => {
+    const [a, b] = ['a', 'b'].map((digit) => formatPayloadRef({ digest: digit.repeat(64), bytes: 100 }));
+    const pieces = [{ values: [1] }, { values: [2] }, { ref: b! }, { values: [] }, { values: [[3]] }];
+    const entries = [
+      kv(keys.head('n'), encodeClaim(a!, stamp), 5),
+      kv(keys.head('l'), LIST_HEAD, 12),
+      kv(keys.base('l'), encodeClaim(a!, stamp), 6),
+      kv(keys.chunk('l', 0), encodePieces(pieces, stamp), 11),
+      kv(keys.item('l', 'a'), encodePart(['4'], stamp), 12),
+    ];
+    const { n, l } = Object.fromEntries(decodeFields(entries, keys));
+    expect(n).toMatchObject({ content: { kind: 'claim', ref: a }, claimed: 100 });
+    expect(l!.content).toEqual({
+      kind: 'list',
+      pieces: [{ ref: a }, { values: [1, 2] }, { ref: b }, { values: [[3], 4] }],
+    });
+    expect(claimedBytes(l!.content)).toBe(200);
+    expect(encodePieces([{ values: [1] }, { values: ['x'] }], stamp)).toBe(encodePart(['1', '"x"'], stamp));
+  });
+
+  it('takes a value that looks like a reference for a value', () => {
+    const ref = formatPayloadRef({ digest: 'a'.repeat(64), bytes: 1 });
+    for (const value of [{ ref }, { p: [{ ref }] }, { list: 1 }, [{ ref }]]) {
+      const entry = kv(keys.head('n'), encodeHead(JSON.stringify(value), stamp), 1);
+      expect(decodeFields([entry], keys).get('n')).toMatchObject({ content: { kind: 'value', value }, claimed: 0 });
+    }
   });
 
   it('and cannot be read is said, not guessed', () => {

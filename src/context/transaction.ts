@@ -1,8 +1,20 @@
 import type { ICompare, IKeyValue, IRequestOp, IResponseOp, ITxnResponse } from 'etcd3';
-import { absent, deleteOp, deletePrefixOp, getOp, getPrefixOp, putOp, unchanged } from '../registry/etcd/etcd-ops';
+import {
+  absent,
+  deleteOp,
+  deletePrefixOp,
+  getOp,
+  getPrefixOp,
+  nothingNewer,
+  putOp,
+  unchanged,
+} from '../registry/etcd/etcd-ops';
+import { parsePayloadRef, type PayloadRef } from '../protocol/payload-ref';
 import type { Change, Changes } from './changes';
+import type { ClaimKeys } from './claim-keys';
 import type { ContextKeys } from './context-keys';
-import { encodeHead, encodePart, LIST_HEAD, type Stamp } from './stored';
+import { textOf } from './encoded';
+import { encodeClaim, encodeHead, encodePart, LIST_HEAD, type Stamp } from './stored';
 
 /** How a field is that is appended to, as far as is known: the compare says so, and etcd whether it is true. */
 export type ListState = 'list' | 'absent';
@@ -15,6 +27,18 @@ export interface WriteContext {
   /** Unique to this try: the key of what it appends. */
   unique: string;
   listState: (field: string) => ListState;
+  /** Set when something of the batch is kept as a blob. */
+  claims?: WrittenClaims;
+}
+
+/** What of a batch is kept as blobs, and what must hold for them to be there. */
+export interface WrittenClaims {
+  /** By field. */
+  refs: ReadonlyMap<string, PayloadRef>;
+  /** No blob may have been condemned after this revision: which ones were until then is known. */
+  fence: string;
+  keys: ClaimKeys;
+  contextId: string;
 }
 
 /** A transaction of etcd: all of it or nothing. */
@@ -43,48 +67,98 @@ export function transactionOf(changes: Changes, write: WriteContext): Transactio
     lifted.push(first);
     operations.shift();
   }
+  const { compare, failure } = conditionOf(changes, write);
+  return { compare, success: [...success.map(nested), ...lifted], failure };
+}
+
+/** The same batch, but nothing is written: whether it could be, and what there is if not. */
+export function lookOf(changes: Changes, write: WriteContext): Transaction {
+  const success = [...changes.keys()].map((field) => nested([getOp(write.keys.head(field))]));
+  return { ...conditionOf(changes, write), success };
+}
+
+function conditionOf(changes: Changes, write: WriteContext): Pick<Transaction, 'compare' | 'failure'> {
+  const entries = [...changes];
+  const { claims } = write;
   return {
-    compare: entries.flatMap(([field, change]) => compareOf(field, change, write)),
-    success: [...success.map(nested), ...lifted],
-    failure: entries.map(([field, change]) => nested(failureOf(field, change, write.keys))),
+    compare: [
+      ...entries.flatMap(([field, change]) => compareOf(field, change, write)),
+      ...(claims ? [nothingNewer(claims.keys.condemned, claims.fence)] : []),
+    ],
+    failure: entries.map(([field, change]) => nested(failureOf(field, change, write))),
   };
 }
 
 /** `'0'`, the revision of what does not exist, is compared as such by etcd. */
 function compareOf(field: string, change: Change, { keys, listState }: WriteContext): ICompare[] {
   const head = keys.head(field);
-  if (change.kind !== 'append') return change.base === null ? [] : [unchanged(head, String(change.base))];
+  if (change.base !== null) return [unchanged(head, String(change.base))];
+  if (change.kind !== 'append') return [];
   if (listState(field) === 'absent') return [absent(head)];
   return [{ key: Buffer.from(head), target: 'Value', result: 'Equal', value: Buffer.from(LIST_HEAD) }];
 }
 
 /** A put comes first: the head's. */
-function successOf(field: string, change: Change, { keys, stamp, lease, unique }: WriteContext): IRequestOp[] {
+function successOf(field: string, change: Change, write: WriteContext): IRequestOp[] {
+  const { keys, stamp, lease } = write;
   const head = keys.head(field);
+  const ref = write.claims?.refs.get(field);
   switch (change.kind) {
     case 'set':
-      if (!Array.isArray(change.value))
-        return [putOp(head, encodeHead(change.text, stamp), lease), deletePrefixOp(keys.tail(field))];
+      return [...setOf(field, change, write), ...referenceOf(field, write)];
+    case 'append': {
+      const part = ref ? encodeClaim(ref, stamp) : encodePart(change.bodies.map(textOf), stamp);
       return [
         putOp(head, LIST_HEAD, lease),
-        putOp(keys.base(field), encodePart([change.text.slice(1, -1)].filter(Boolean), stamp), lease),
-        deleteRange(keys.chunks(field), afterAll(keys.items(field))),
-      ];
-    case 'append':
-      return [
-        putOp(head, LIST_HEAD, lease),
-        putOp(keys.item(field, unique), encodePart(change.texts, stamp), lease),
+        putOp(keys.item(field, write.unique), part, lease),
         getPrefixOp(keys.items(field), { count_only: true }),
+        ...referenceOf(field, write),
       ];
+    }
     case 'delete':
       return [deleteOp(head), deletePrefixOp(keys.tail(field))];
   }
 }
 
-/** An append needs to know only what the field is; a conflict shows the whole value. */
-function failureOf(field: string, change: Change, keys: ContextKeys): IRequestOp[] {
-  const head = getOp(keys.head(field));
-  return change.kind === 'append' ? [head] : [head, getPrefixOp(keys.tail(field))];
+function setOf(
+  field: string,
+  { body }: Extract<Change, { kind: 'set' }>,
+  { keys, stamp, lease, claims }: WriteContext,
+): IRequestOp[] {
+  const head = keys.head(field);
+  const ref = claims?.refs.get(field);
+  if (!body.isList) {
+    const record = ref ? encodeClaim(ref, stamp) : encodeHead(textOf(body), stamp);
+    return [putOp(head, record, lease), deletePrefixOp(keys.tail(field))];
+  }
+  const part = ref ? encodeClaim(ref, stamp) : encodePart([textOf(body).slice(1, -1)].filter(Boolean), stamp);
+  return [
+    putOp(head, LIST_HEAD, lease),
+    putOp(keys.base(field), part, lease),
+    deleteRange(keys.chunks(field), afterAll(keys.items(field))),
+  ];
+}
+
+/** Under the same lease: what refers to a blob goes with its context. */
+function referenceOf(field: string, { claims, lease }: WriteContext): IRequestOp[] {
+  const ref = claims?.refs.get(field);
+  if (!claims || ref === undefined) return [];
+  return [putOp(claims.keys.reference(digestOf(ref), { contextId: claims.contextId, field }), '', lease)];
+}
+
+/** An append without a version needs to know only what the field is; a conflict shows the whole value. */
+function failureOf(field: string, change: Change, { keys, claims }: WriteContext): IRequestOp[] {
+  const ref = claims?.refs.get(field);
+  const whole = change.kind !== 'append' || change.base !== null;
+  return [
+    getOp(keys.head(field)),
+    ...(whole ? [getPrefixOp(keys.tail(field))] : []),
+    ...(claims && ref !== undefined ? [getOp(claims.keys.condemnedBlob(digestOf(ref)))] : []),
+  ];
+}
+
+function digestOf(ref: PayloadRef): string {
+  return parsePayloadRef(ref)!.digest;
 }
 
 /** What a failed transaction found of a field, by the place of its change. */

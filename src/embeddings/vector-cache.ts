@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
-import { VectorFile, type StoredVector } from './vector-file';
+import { VectorFile } from './vector-file';
+import { VectorTable } from './vector-table';
 
 export interface VectorCacheOptions {
   /** Vectors differ by model (and by its settings), so the key has them. */
   model: string;
   /** Append-only file under the data dir; without it vectors live in memory only. */
   file?: string;
-  /** Vectors in memory, the least recently used go first. Default 20,000. */
+  /** Vectors in memory, the least recently used go first. Default 100,000 (150 MB of 384 dimensions, when full). */
   maxEntries?: number;
-  /** Size of the file, bytes. Default 128 MiB. */
+  /** Size of the file, bytes. Default 256 MiB. */
   maxFileBytes?: number;
 }
 
 /** Vectors by the SHA-256 of model and text: in memory, and on disk so that a restart need not compute them again. */
 export class VectorCache {
-  private readonly entries = new Map<string, Float32Array>();
   private readonly model: string;
-  private readonly maxEntries: number;
+  private readonly entries: VectorTable;
   private readonly file: VectorFile | null;
   private loading: Promise<void> | null = null;
 
-  constructor({ model, file, maxEntries = 20_000, maxFileBytes = 128 * 1_048_576 }: VectorCacheOptions) {
+  constructor({ model, file, maxEntries = 100_000, maxFileBytes = 256 * 1_048_576 }: VectorCacheOptions) {
     this.model = model;
-    this.maxEntries = maxEntries;
+    this.entries = new VectorTable(maxEntries);
     this.file = file === undefined ? null : new VectorFile(file, maxFileBytes);
   }
 
@@ -33,17 +33,14 @@ export class VectorCache {
   }
 
   get(text: string): Float32Array | undefined {
-    const hash = this.hashOf(text);
-    const vector = this.entries.get(hash);
-    if (vector) this.remember(hash, vector);
-    return vector;
+    return this.entries.get(this.hashOf(text));
   }
 
   /** Keeps the vectors; the file is written behind, and its failure is no failure of the caller's. */
   set(texts: readonly string[], vectors: readonly Float32Array[]): void {
     const records = texts.map((text, i) => ({ hash: this.hashOf(text), vector: vectors[i]! }));
-    for (const { hash, vector } of records) this.remember(hash, vector);
-    this.file?.append(records, () => this.newestFirst()).catch(() => undefined);
+    for (const { hash, vector } of records) this.entries.set(hash, vector);
+    this.file?.append(records, () => this.entries.newestFirst()).catch(() => undefined);
   }
 
   /** Waits for what is still being written. */
@@ -53,17 +50,7 @@ export class VectorCache {
 
   private async readFile(): Promise<void> {
     const records = await (this.file?.load() ?? Promise.resolve([])).catch(() => []);
-    for (const { hash, vector } of records) this.remember(hash, vector);
-  }
-
-  private remember(hash: string, vector: Float32Array): void {
-    this.entries.delete(hash);
-    this.entries.set(hash, vector);
-    if (this.entries.size > this.maxEntries) this.entries.delete(this.entries.keys().next().value!);
-  }
-
-  private newestFirst(): StoredVector[] {
-    return [...this.entries].reverse().map(([hash, vector]) => ({ hash, vector }));
+    for (const { hash, vector } of records) this.entries.set(hash, vector);
   }
 
   private hashOf(text: string): string {

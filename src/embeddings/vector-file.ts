@@ -38,7 +38,7 @@ export class VectorFile {
   }
 
   /** Appends records. `keep` says what to start anew with when the file would grow too large. */
-  append(records: StoredVector[], keep: () => StoredVector[]): Promise<void> {
+  append(records: StoredVector[], keep: () => Iterable<StoredVector>): Promise<void> {
     this.writing = this.writing.then(() => this.write(records, keep));
     return this.writing;
   }
@@ -49,7 +49,7 @@ export class VectorFile {
     this.handle = null;
   }
 
-  private async write(records: StoredVector[], keep: () => StoredVector[]): Promise<void> {
+  private async write(records: StoredVector[], keep: () => Iterable<StoredVector>): Promise<void> {
     const block = Buffer.concat(records.map(toRecord));
     if (this.bytes + block.length > this.maxBytes) return this.startAnew(keep());
     this.handle ??= await this.openForAppend(this.path);
@@ -58,7 +58,7 @@ export class VectorFile {
   }
 
   /** Half of the limit at most, newest first, so that the next rewrite is far away. */
-  private async startAnew(newestFirst: StoredVector[]): Promise<void> {
+  private async startAnew(newestFirst: Iterable<StoredVector>): Promise<void> {
     const blocks: Buffer[] = [];
     let bytes = 0;
     for (const record of newestFirst) {

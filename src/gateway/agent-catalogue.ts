@@ -1,5 +1,6 @@
-import type { Descriptor } from '../protocol/descriptor';
+import type { Capability, Descriptor } from '../protocol/descriptor';
 import { closestNames } from '../protocol/nearest';
+import { adviceFor } from '../routing/advice';
 import { ReachError } from '../protocol/reach-error';
 import type { BreakerKey, BreakerView } from '../protocol/reliability';
 import type { InstanceState } from '../protocol/shapes';
@@ -30,11 +31,21 @@ export interface AgentBody {
   status: InstanceState['status'];
 }
 
+/** Somebody who offers an ability. Schemas are told of one ability alone: a list of all would be large. */
+export interface AbilityOffer {
+  agent_name: string;
+  agent_version: string;
+  status: InstanceState['status'];
+  description: string;
+  input_schema?: Capability['input_schema'];
+  output_schema?: Capability['output_schema'];
+}
+
 /** One ability of the catalogue and who offers it. */
 export interface AbilityBody {
   name: string;
   description: string;
-  agents: { agent_name: string; agent_version: string; status: InstanceState['status']; description: string }[];
+  agents: AbilityOffer[];
 }
 
 /** What the catalogue reads: the snapshot for lists, and one agent with its leases and counts as of now. */
@@ -68,7 +79,12 @@ export class AgentCatalogue {
       'agent_not_found',
       `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'agents')}`,
       {
-        diagnosis: { reason: 'agent_unknown', message: 'No agent was registered under this name', closest },
+        diagnosis: {
+          reason: 'agent_unknown',
+          message: 'No agent was registered under this name',
+          advice: adviceFor('agent_unknown'),
+          closest,
+        },
       },
     );
   }
@@ -94,7 +110,7 @@ export class AgentCatalogue {
   ability(name: string): AbilityBody {
     const all = this.abilities();
     const found = all.find((ability) => ability.name === name);
-    if (found) return found;
+    if (found) return { ...found, agents: found.agents.map((offer) => this.withSchemas(name, offer)) };
     const closest = closestNames(
       name,
       all.map((ability) => ability.name),
@@ -104,9 +120,26 @@ export class AgentCatalogue {
       'ability_not_found',
       `Nobody offers ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'abilities')}`,
       {
-        diagnosis: { reason: 'name_mismatch', message: 'No ability has exactly this name', closest },
+        diagnosis: {
+          reason: 'name_mismatch',
+          message: 'No ability has exactly this name',
+          advice: adviceFor('name_mismatch'),
+          closest,
+        },
       },
     );
+  }
+
+  private withSchemas(ability: string, offer: AbilityOffer): AbilityOffer {
+    const { agents } = this.world();
+    const agent = agents.find(({ name, version }) => name === offer.agent_name && version === offer.agent_version);
+    const capability = agent?.descriptor.capabilities.find(({ name }) => name === ability);
+    const { input_schema, output_schema } = capability ?? {};
+    return {
+      ...offer,
+      ...(input_schema !== undefined && { input_schema }),
+      ...(output_schema !== undefined && { output_schema }),
+    };
   }
 
   private world(): World {

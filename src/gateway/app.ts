@@ -7,6 +7,7 @@ import type { ReachTokens } from '../protocol/reach-token';
 import type { HttpMetrics } from '../telemetry/http-metrics';
 import { authenticate } from './authentication';
 import { errorHandler, sendProblem, unmatched } from './problems';
+import { batchBody } from './large-context';
 import type { LateResults } from './late-results';
 import { loopbackOnly } from './loopback-only';
 import type { Readiness } from './readiness';
@@ -16,13 +17,18 @@ import { breakerRoutes, type BreakerRouteDependencies } from './routes/breakers'
 import { bulkRedriveRoutes, deadLetterRoutes, type DeadLetterRouteDependencies } from './routes/dead-letters';
 import { callbackRoutes, type CallbackRouteDependencies } from './routes/callbacks';
 import { contextRoutes, type ContextRouteDependencies } from './routes/contexts';
+import { decisionRoutes, type DecisionRouteDependencies } from './routes/decisions';
 import { deduplicationRoutes, type DeduplicationRouteDependencies } from './routes/deduplication';
 import { discoveryRoutes, type DiscoveryDependencies } from './routes/discovery';
+import { doctorRoutes, type DoctorRouteDependencies } from './routes/doctor';
 import { topicRoutes, type EventRouteDependencies } from './routes/events';
 import { lateResultRoutes, resultGate } from './routes/late-results';
 import { operationsRoutes, type OperationsDependencies } from './routes/operations';
 import { payloadRoutes, type PayloadRouteDependencies } from './routes/payloads';
 import { reachRoutes, type ReachRouteDependencies } from './routes/reaches';
+import { routingTableRoutes, type RoutingTableRouteDependencies } from './routes/routing-table';
+import { scalingRoutes, type ScalingRouteDependencies } from './routes/scaling';
+import { statsRoutes } from './routes/stats';
 import { subscriptionRoutes, type SubscriptionRouteDependencies } from './routes/subscriptions';
 
 /** The envelope around the largest payload needs some room of its own. */
@@ -37,10 +43,14 @@ export interface AppDependencies
     BreakerRouteDependencies,
     CallbackRouteDependencies,
     ContextRouteDependencies,
+    DecisionRouteDependencies,
     DeduplicationRouteDependencies,
     DiscoveryDependencies,
+    DoctorRouteDependencies,
     EventRouteDependencies,
     PayloadRouteDependencies,
+    RoutingTableRouteDependencies,
+    ScalingRouteDependencies,
     SubscriptionRouteDependencies,
     OperationsDependencies {
   logger: Logger;
@@ -65,17 +75,22 @@ export function createApp(deps: AppDependencies): Express {
   if (deps.apiKey === null) app.use('/v1', loopbackOnly);
   app.post('/v1/reaches/:id/result', resultGate(deps.tokens), rawBody(deps.payloads.maxBytes));
   app.use('/v1/reaches', lateResultRoutes(deps.lateResults));
-  app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey, deps), body);
+  app.use('/v1', refuseWhileDraining(deps.readiness), authenticate(deps.apiKey, deps));
+  app.patch('/v1/contexts/:id', batchBody(deps.payloads.maxBytes));
+  app.use('/v1', body);
   app.use('/v1/reaches', reachRoutes(deps));
   app.use('/v1/callbacks', callbackRoutes(deps));
   app.use('/v1/contexts', contextRoutes(deps));
   app.use('/v1/topics', topicRoutes(deps));
   app.use('/v1/subscriptions', subscriptionRoutes(deps));
   app.use('/v1/payloads', payloadRoutes(deps));
+  app.use('/v1/routes', routingTableRoutes(deps));
+  app.use('/v1/doctor', doctorRoutes(deps));
   app.use('/v1/dead-letters', deadLetterRoutes(deps));
   app.use('/v1', bulkRedriveRoutes(deps));
   app.use('/v1/agents', agentRoutes(deps), deduplicationRoutes(deps));
-  app.use('/v1', breakerRoutes(deps));
+  app.use('/v1', breakerRoutes(deps), scalingRoutes(deps), statsRoutes(deps));
+  app.use('/v1', decisionRoutes(deps));
   app.use('/v1', discoveryRoutes(deps));
   app.use(unmatched);
   app.use(errorHandler(deps.logger));

@@ -74,7 +74,9 @@ async function identityOfToken(
     throw new ReachError('not_found', 'There is no such context, or the reach token is not for it');
   // Nested reaches look at their call by themselves; a context is written to at once.
   if (context !== undefined && nested) await nesting.confirm({ inheritance: nested.inheritance, attempt });
-  return { ...identity(nested?.inheritance.agent_name ?? reachId), scope: { reachId, contextId } };
+  const { agent_name, agent_version } = nested?.inheritance ?? {};
+  const writer = agent_name && agent_version ? { writer: `${agent_name}#${agent_version}` } : {};
+  return { ...identity(agent_name ?? reachId), scope: { reachId, contextId, ...writer } };
 }
 
 function decode(segment: string): string | null {

@@ -14,7 +14,7 @@ export interface RequestIdentity {
   principal: string;
   tenant: string;
   /** Set for who showed a reach token and no key: what belongs to this reach, and nothing else. */
-  scope?: { reachId: string; contextId: string | null };
+  scope?: { reachId: string; contextId: string | null; /** `name#version` of the agent. */ writer?: string };
 }
 
 /** Set by the authentication middleware; absent only where a route is public. */

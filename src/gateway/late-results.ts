@@ -1,4 +1,5 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { agentText } from '../protocol/agent-text';
 import { validatePayload } from '../protocol/json-schema';
 import type { Payloads } from '../payloads';
 import type { ReachTokenClaims, ReachTokens } from '../protocol/reach-token';
@@ -13,6 +14,8 @@ import { resultSignal, type LateResult, type ReachMemo } from '../../workflows/m
 import type { ReachReader } from './reach-reader';
 import { currentAttempt } from './reach-view';
 import { bounded, fromTemporal } from './temporal-errors';
+
+type LateFailure = Extract<LateResult['result'], { error: unknown }>;
 
 /** Takes the results of agents that had answered "accepted", and hands them to the waiting reach as a signal. */
 export class LateResults {
@@ -34,7 +37,7 @@ export class LateResults {
     const memo = await this.wanted(id, claims);
     if ('output' in result)
       this.assertOutput(memo.agent_name, memo.agent_version, { ability: memo.ability, output: result.output });
-    await this.signal(id, claims, await this.claimed(result));
+    await this.signal(id, claims, 'error' in result ? legible(result) : await this.claimed(result));
   }
 
   /** A body over 1 MiB: read off the event loop, and kept as it is. @throws ReachError as {@link deliver}; `storage_full` */
@@ -116,6 +119,11 @@ export class LateResults {
       .agents.find(({ name, version }) => name === agentName && version === agentVersion);
     return agent && capabilityOf(agent.descriptor, ability)?.output_schema;
   }
+}
+
+/** What an agent says of its failure is told to callers and operators: only what prints, as of every other answer. */
+function legible({ error }: LateFailure): LateFailure {
+  return { error: { ...error, message: agentText(error.message) || 'The agent gave no reason' } };
 }
 
 function mismatch(ability: string, errors: FieldError[]): ReachError {

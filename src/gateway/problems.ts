@@ -4,7 +4,7 @@ import { ERROR_TABLE } from '../protocol/error-codes';
 import { ReachError, type Problem } from '../protocol/reach-error';
 
 /** Sends a problem document (RFC 9457) with the status of its code; `more` are members beyond the problem's own. */
-export function sendProblem(response: Response, error: ReachError, more: { replayed?: true } = {}): void {
+export function sendProblem(response: Response, error: ReachError, more: { replayed?: true; status?: 412 } = {}): void {
   const problem: Problem = { ...error.toProblem(), ...more };
   // However often it is sent again under this key, the outcome stays what it was until the reach is redriven.
   if (more.replayed) {

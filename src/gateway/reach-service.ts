@@ -1,6 +1,6 @@
 import { WithStartWorkflowOperation, WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import type { Payloads } from '../payloads';
-import type { Envelope, EnvelopeInput } from '../protocol/envelope';
+import { stickyKeyOf, type Envelope, type EnvelopeInput } from '../protocol/envelope';
 import type { CanonicalDigest } from '../protocol/identity';
 import { ReachError } from '../protocol/reach-error';
 import { capabilityOf, routedTarget, type RoutedTarget } from '../protocol/routed-target';
@@ -12,6 +12,8 @@ import type { RoutingLog } from '../telemetry/routing-log';
 import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type Routed } from '../../workflows/messages';
 import type { EgressPolicy } from '../policy/egress';
 import { assertCallbackAllowed } from './callbacks/rules';
+import type { Arrivals } from './arrivals';
+import type { Feasibility } from './feasibility';
 import { knownFindings, openPayload } from './payload-opening';
 import { fallbackDecision, mayStandInFor } from './fallback';
 import { inherit, type Nesting, type ParentCall } from './nesting';
@@ -34,6 +36,19 @@ export interface ReachServiceOptions {
   nesting: Pick<Nesting, 'join'>;
   payloads: Pick<Payloads, 'open' | 'outline' | 'keepIfLarge' | 'hold'>;
   egress: EgressPolicy;
+  /** Logs the decision for a fixed answer, which no router makes (R30). */
+  keepStandIn: (decision: Decision, reachId: string) => void;
+  /** Whether the deadline can be met (R25); throws where it cannot and that is to be refused. */
+  feasibility: Pick<Feasibility, 'check'>;
+  /** Counts what is asked of agents (R35). */
+  arrivals: Pick<Arrivals, 'sent' | 'refused'>;
+}
+
+/** What a reach is routed for. */
+interface RouteOccasion {
+  reachId: string;
+  /** `agent/ability` of the calls above (R10). */
+  chain?: string[];
 }
 
 /** One request to reach somebody. `waitMs` 0 means: receipt at once. */
@@ -66,19 +81,22 @@ export class ReachService {
     const { parent } = call;
     const asked = this.complete(call);
     const envelope = parent ? inherit(asked, call.input, parent) : asked;
-    const id = reachIdOf(envelope, this.options.tenant);
+    const id = reachIdOf(envelope, this.options.tenant, parent?.inheritance.parent);
     // The next-best agent, asked after the first failed, makes the same nested reaches: it is no other request.
     const digest = fingerprint(parent ? { ...envelope, source_agent: '' } : envelope, canonical);
-    let routed: Routed;
+    let accepted: Pick<Plan, 'routed' | 'estimate'>;
     try {
-      routed = await this.route(envelope, parent?.inheritance.chain);
+      accepted = await this.route(envelope, { reachId: id, chain: parent?.inheritance.chain });
     } catch (refusal) {
-      if (refusal instanceof ReachError) this.options.log.refused(refusal);
+      if (refusal instanceof ReachError) {
+        this.options.log.refused(refusal);
+        this.options.arrivals.refused(refusal, envelope);
+      }
       return this.replayInsteadOf(refusal, { id, digest, call, keyed: envelope.key_origin !== 'message' });
     }
-    this.options.log.decided(routed.decision, id);
+    this.options.log.decided(accepted.routed.decision, id);
     const nested = parent && (await this.options.nesting.join(parent, id, envelope));
-    const plan = { id, envelope: await this.claimed(envelope, call.bodyBytes), routed, digest, ...nested };
+    const plan = { id, envelope: await this.claimed(envelope, call.bodyBytes), ...accepted, digest, ...nested };
     return sent.waitMs > 0 ? this.startAndWait(plan, sent) : this.startAsync(plan, sent);
   }
 
@@ -116,19 +134,20 @@ export class ReachService {
     return undefined;
   }
 
-  private async route(envelope: Envelope, chain?: string[]): Promise<Routed> {
+  private async route(envelope: Envelope, occasion: RouteOccasion): Promise<Pick<Plan, 'routed' | 'estimate'>> {
     try {
-      return await this.routeTo(envelope, chain);
+      const routed = await this.routeTo(envelope, occasion);
+      return { routed, estimate: this.options.feasibility.check(routed, envelope) };
     } catch (refusal) {
-      const standIn = refusal instanceof ReachError ? await this.standIn(envelope, { refusal, chain }) : null;
-      if (standIn) return standIn;
+      const standIn = refusal instanceof ReachError ? await this.standIn(envelope, refusal, occasion) : null;
+      if (standIn) return { routed: standIn };
       throw refusal;
     }
   }
 
-  private async routeTo(envelope: Envelope, chain?: string[]): Promise<Routed> {
+  private async routeTo(envelope: Envelope, { chain, reachId }: RouteOccasion): Promise<Routed> {
     const request = { ...routeRequest(envelope), chain };
-    const decision = await this.options.router.route(request);
+    const decision = await this.options.router.route(request, { reachId, tellsCaller: true });
     return {
       decision,
       target: this.targetOf(decision.chosen),
@@ -144,21 +163,19 @@ export class ReachService {
   }
 
   /** Nobody can take it now, through no fault of the caller's: the ability's fallback may (R30). */
-  private async standIn(
-    envelope: Envelope,
-    { refusal, chain }: { refusal: ReachError; chain?: string[] },
-  ): Promise<Routed | null> {
+  private async standIn(envelope: Envelope, refusal: ReachError, occasion: RouteOccasion): Promise<Routed | null> {
     const declared = mayStandInFor(refusal) ? fallbackFor(this.options.world(), routeRequest(envelope)) : undefined;
     if (!declared) return null;
     const { fallback } = declared;
     const because = refusal.code;
     if ('agent' in fallback) {
       const asked = { ...envelope, target_agent: fallback.agent, version: undefined };
-      const routed = await this.routeTo(asked, chain).catch(() => null);
+      const routed = await this.routeTo(asked, occasion).catch(() => null);
       return routed && { ...routed, stand_in: { because } };
     }
     const decision = fallbackDecision(envelope, { declared, refusal, decisionId: this.options.newMessageId() });
     const target = this.targetOf(decision.chosen);
+    this.options.keepStandIn(decision, occasion.reachId);
     return { decision, target, ready: true, stand_in: { because, output: fallback.output } };
   }
 
@@ -187,6 +204,7 @@ export class ReachService {
       if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan, call.waitMs);
       throw unclearStart(caught);
     }
+    this.options.arrivals.sent(plan.routed.decision);
     const end = await reader.waitForEnd(
       plan.id,
       Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS),
@@ -218,6 +236,7 @@ export class ReachService {
       );
       if (acceptance.fingerprint !== plan.digest) throw keyReused();
       if (acceptance.request_id !== plan.routed.decision.decision_id) return await this.follow(plan, 0);
+      this.options.arrivals.sent(plan.routed.decision);
       const receipt = this.receipt(plan, call, acceptedAt);
       const { stage, agent_name, agent_version, route_reason, decision_id } = acceptance;
       return {
@@ -265,7 +284,8 @@ export function routeRequest(
   envelope: Pick<Envelope, 'payload' | 'type' | 'group' | 'mode' | 'metadata'> & Partial<Envelope>,
 ): RouteRequest {
   const { ability, target_agent, payload, type, version, group, mode, metadata } = envelope;
-  const request = { ability, target_agent, payload, type, version, group, mode, metadata };
+  const sticky_key = stickyKeyOf(envelope);
+  const request = { ability, target_agent, payload, type, version, group, sticky_key, mode, metadata };
   const findings = knownFindings(payload);
   return findings ? { ...request, findings } : request;
 }

@@ -4,6 +4,7 @@ import type { Envelope } from '../protocol/envelope';
 import type { Lineage } from '../protocol/lineage';
 import { DEFAULT_MAX_TOTAL_RETRIES } from '../protocol/limits';
 import type { ReachLinks, Receipt } from '../protocol/shapes';
+import type { ReceiptEstimate } from './feasibility';
 import type { ReachInput, ReachMemo, Routed } from '../../workflows/messages';
 
 /** An accepted envelope: who gets it, under which id, and the digest that tells a repeat from a reused key. */
@@ -14,6 +15,8 @@ export interface Plan {
   digest: string;
   /** Set when another reach's agent made this one (R10). */
   lineage?: Lineage;
+  /** For its receipt; nothing of it goes into the history. */
+  estimate?: ReceiptEstimate;
 }
 
 /** Slack for lost workflow tasks before the server ends a run whose own deadline never came to be checked, ms. */
@@ -85,7 +88,7 @@ function notified({ callback, reply_to }: Envelope): Pick<ReachMemo, 'notify'> {
 
 /** The receipt of a reach that has just been accepted. */
 export function newReceipt(
-  { id, envelope, routed: { decision } }: Plan,
+  { id, envelope, routed: { decision }, estimate }: Plan,
   facts: { acceptedAt: Date; traceId: string; links: ReachLinks },
 ): Receipt {
   const { chosen, route_reason, decision_id } = decision;
@@ -103,6 +106,7 @@ export function newReceipt(
     replayed: false,
     trace_id: facts.traceId,
     links: facts.links,
+    ...estimate,
   };
 }
 

@@ -51,6 +51,7 @@ export interface Entry {
 }
 
 interface Waiter {
+  readonly caller: string | undefined;
   admit(): void;
 }
 
@@ -128,6 +129,18 @@ export class Bulkheads {
     return this.rooms.get(key)?.waiters.size ?? 0;
   }
 
+  /** Callers that want a permit: those who wait here, and those turned away who will be back; each counts once. */
+  depth(key: string): number {
+    const { waiters = [], turnedAway } = this.rooms.get(key) ?? {};
+    return this.backlog(key) + [...waiters].filter(({ caller = '' }) => !turnedAway?.has(caller)).length;
+  }
+
+  /** A caller that an agent or one of its instances turned away will not come back. */
+  left(agent: string, caller: string): void {
+    for (const [key, { turnedAway }] of this.rooms)
+      if (key === agent || key.startsWith(`${agent}/`)) turnedAway.admitted(caller);
+  }
+
   /** About how many callers this process turned away within the last minute and has not admitted since. */
   backlog(key: string): number {
     return this.rooms.get(key)?.turnedAway.count ?? 0;
@@ -182,6 +195,7 @@ export class Bulkheads {
         signal.removeEventListener('abort', abort);
       };
       const waiter: Waiter = {
+        caller,
         admit: () => {
           leave();
           resolve(this.admit(room, caller));

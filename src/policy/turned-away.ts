@@ -27,6 +27,10 @@ export class TurnedAway {
     else for (const oldest of this.unnamed.keys()) return void this.unnamed.delete(oldest);
   }
 
+  has(caller: string): boolean {
+    return this.named.has(caller);
+  }
+
   get count(): number {
     const limitMs = this.monotonicMs() - MEMORY_MS;
     forgetUntil(this.named, limitMs);

@@ -6,6 +6,7 @@ import { diagnosisSchema, errorCodeSchema, fieldErrorSchema } from './result';
 
 const timestamp = z.string().meta({ format: 'date-time' });
 const share = z.number().min(0).max(1);
+const jsonSchema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
 const percentile = z.number().min(0).nullable();
 
 /** A descriptor as people write it; registered under this name in the OpenAPI document. */
@@ -36,6 +37,10 @@ export const abilityStatsSchema = z
   .object({
     requests: z.number().int().min(0),
     failures: z.number().int().min(0),
+    evidence: z
+      .object({ requests: z.number().min(0), failures: z.number().min(0) })
+      .optional()
+      .meta({ description: 'What these outcomes still weigh in the reliability: half after each half-life.' }),
     p50_ms: percentile,
     p95_ms: percentile,
     p99_ms: percentile,
@@ -115,6 +120,8 @@ export const abilitySchema = z
         agent_version: z.string(),
         status: instanceStatus,
         description: z.string(),
+        input_schema: jsonSchema.optional().meta({ description: 'Only where one ability is asked for.' }),
+        output_schema: jsonSchema.optional(),
       }),
     ),
   })
@@ -130,10 +137,6 @@ export const abilitySearchSchema = z
     limit: z.number().int().min(1).max(100).default(10),
   })
   .meta({ id: 'AbilitySearch' });
-
-export const abilityHitSchema = z
-  .object({ ability: z.string(), agent_name: z.string(), agent_version: z.string(), score: share, confidence: share })
-  .meta({ id: 'AbilityHit' });
 
 export const candidateSchema = z
   .object({
@@ -167,6 +170,32 @@ const decided = {
   route_reason: z.string(),
 };
 
+const explorationSchema = z
+  .object({
+    draw: z.number().min(0).lt(1).meta({ description: 'The one random number of the choice.' }),
+    among: z.number().int().min(0).meta({ description: 'Others near to the winner that might be tried.' }),
+  })
+  .meta({ id: 'Exploration', description: 'What chance did in a scored choice (R17).' });
+
+const versioningSchema = z
+  .object({
+    group: z.string(),
+    key_hash: z.string().optional().meta({ description: 'Of the sticky key; absent where chance decided.' }),
+    draw: z.number().min(0).lt(1).optional().meta({ description: 'What chance said.' }),
+    table_etag: z.string().optional(),
+    listed: z.array(z.object({ version: z.string(), weight: z.number().int().min(0) })),
+    candidates: z
+      .array(z.object({ version: z.string(), usable: z.boolean() }))
+      .optional()
+      .meta({ description: 'Versions that fit, oldest registration first.' }),
+    stable: z.string().optional(),
+    ranged: z.literal(true).optional(),
+    share: share.meta({ description: 'Of this version among those that were usable.' }),
+    reason: z.string().meta({ description: '`listed`, `stable`, `unlisted`, `highest` or `fallback`.' }),
+    instead_of: z.string().optional(),
+  })
+  .meta({ id: 'Versioning', description: 'How a version was chosen (R21).' });
+
 /** The record of one routing decision (R23). */
 export const decisionSchema = z
   .object({
@@ -176,6 +205,8 @@ export const decisionSchema = z
     version: z.string().optional(),
     group: z.string(),
     strategy,
+    exploration: explorationSchema.optional(),
+    versioning: versioningSchema.optional(),
     chosen: z.object({
       agent_name: z.string(),
       agent_version: z.string(),
@@ -200,6 +231,7 @@ export const routeExplanationSchema = z
       .meta({ description: 'Null when nobody fits; then `code` and `diagnosis` say why.' }),
     agent_version: z.string().nullable(),
     strategy: strategy.nullable(),
+    versioning: versioningSchema.optional(),
     weights: z.object({ semantic_similarity: share, latency_score: share, reliability_score: share }),
     code: errorCodeSchema.optional(),
     diagnosis: diagnosisSchema.optional(),

@@ -1,5 +1,5 @@
 import { callbackId, parseCallbackId } from './callback-id';
-import { replyToSchema } from './callback-target';
+import { callbackSchema, replyToSchema } from './callback-target';
 
 const RUN = '01890a5d-ac96-774b-bcce-b302099a8057';
 const REACH = `r-${'k5x2m7qyzv3c4b6n7a2s4d5f6g7h2j3k'}`;
@@ -30,5 +30,19 @@ describe('a reply', () => {
   it.each([REACH, `e-${REACH.slice(2)}`, 'temporal-sys-history-scanner', '', 'a\nb', 'x'.repeat(513)])(
     'may not go to %j',
     (workflow_id) => expect(replyToSchema.safeParse({ workflow_id, signal: 'answered' }).success).toBe(false),
+  );
+});
+
+describe('a callback', () => {
+  it.each(['https://shop.example:0/hooks', 'http://127.0.0.1:00', 'http://[::1]:0/'])('may not go to %s', (url) => {
+    const { error } = callbackSchema.safeParse({ url });
+    expect(error!.issues).toEqual([
+      expect.objectContaining({ path: ['url'], message: expect.stringMatching(/port 0/) }),
+    ]);
+  });
+
+  it.each(['https://shop.example/hooks', 'http://shop.example:80/', 'https://shop.example:10/?port=:0'])(
+    'may go to %s',
+    (url) => expect(callbackSchema.safeParse({ url }).success).toBe(true),
   );
 });

@@ -12,13 +12,21 @@ const text = (max: number) => z.string().min(1).max(max).regex(NO_CONTROL, 'must
  */
 const PLATFORM_WORKFLOW = /^([re]-[a-z2-7]{32}$|cb-[a-z2-7]{32}-|temporal-sys-)/;
 
+/** What is no URL at all is the egress policy's to refuse. */
+const hasPortZero = (url: string): boolean => URL.canParse(url) && new URL(url).port === '0';
+
 /** A URL that the end of the reach is posted to. Which addresses may be called is the egress policy's to say. */
 export const callbackSchema = z
   .strictObject({
-    url: text(2_048).meta({
-      description: 'http or https, without credentials.',
-      example: 'https://shop.example/hooks',
-    }),
+    url: text(2_048)
+      .refine(
+        (url) => !hasPortZero(url),
+        'must not have port 0, at which nobody can listen; name the port of the receiver',
+      )
+      .meta({
+        description: 'http or https, without credentials.',
+        example: 'https://shop.example/hooks',
+      }),
   })
   .meta({ id: 'Callback' });
 

@@ -14,10 +14,12 @@ export const MAX_FIELD_NAME = 256;
 export const MAX_CONTEXT_ID = 128;
 /** Fields of one context. */
 export const MAX_CONTEXT_FIELDS = 20_000;
-/** Largest value that one operation writes, bytes of compact JSON. */
+/** Largest value that is kept in etcd, and that an answer repeats, bytes of compact JSON. */
 export const MAX_CONTEXT_VALUE_BYTES = 1_048_576;
-/** All values and names of one context, bytes of compact JSON. */
+/** All of one context that is in etcd, bytes of compact JSON. */
 export const MAX_CONTEXT_BYTES = 4_194_304;
+/** Default of `context.claim_above_bytes`: larger values are kept as blobs, 64 KiB. */
+export const DEFAULT_CLAIM_ABOVE_BYTES = 65_536;
 
 /** A version of a field: a whole number that only grows, whatever becomes of the field or its context; 0 is "does not exist". */
 export type FieldVersion = number;
@@ -41,7 +43,7 @@ export interface Context {
 /** What a PATCH did to the fields it named. */
 export interface ContextPatched {
   context_id: string;
-  /** A field that was appended to comes without its value, which would be the whole list. */
+  /** A field that was appended to comes without its value, which would be the whole list; and so does one over 1 MiB. */
   fields: Record<string, Omit<ContextField, 'value'> & { value?: Json }>;
   deleted: string[];
 }
@@ -52,8 +54,10 @@ export interface ContextConflict {
   base_version: FieldVersion;
   /** 0: the field does not exist. */
   current_version: FieldVersion;
-  /** null where the field does not exist. */
+  /** null where the field does not exist, and where `current_value_ref` stands for it. */
   current_value: Json;
+  /** In place of a value over 1 MiB: its size and where to read it, a path of this API. */
+  current_value_ref?: { bytes: number; href: string };
 }
 
 /** An operation as it was validated. */
@@ -68,7 +72,7 @@ export const contextIdSchema = z
   .min(1)
   .max(MAX_CONTEXT_ID)
   .regex(NO_CONTROL, 'must not contain control characters')
-  .meta({ example: 'ticket-4711' });
+  .meta({ description: 'Any text but `.` and `..`.', example: 'ticket-4711' });
 
 const fieldName = z
   .string()
@@ -76,11 +80,11 @@ const fieldName = z
   .max(MAX_FIELD_NAME)
   .meta({ description: 'Any text but `__proto__`.', example: 'customer' });
 
-const baseVersion = z
-  .number()
-  .int()
-  .min(0)
-  .meta({ description: 'The version that was read; 0: the field must not exist.', example: 4711 });
+const baseVersion = z.number().int().min(0).meta({
+  description:
+    'The version that was read; 0: the field must not exist. Set and delete need one; an append may name one.',
+  example: 4711,
+});
 
 const force = z.boolean().meta({ description: 'Overwrite whatever there is.' });
 
@@ -93,7 +97,7 @@ const setSchema = z.strictObject({ op: z.literal('set'), value, ...guarded });
 const appendSchema = z.strictObject({ op: z.literal('append'), value, ...guarded });
 const deleteSchema = z.strictObject({ op: z.literal('delete'), ...guarded });
 
-/** One operation. `base_version` of an append is looked at for its form only: an append never conflicts. */
+/** One operation. An append needs no `base_version`, and then never conflicts; one that it names must hold. */
 export const contextOperationSchema = z
   .discriminatedUnion('op', [setSchema, appendSchema, deleteSchema])
   .superRefine((operation, issues) => {
@@ -137,9 +141,10 @@ export const contextSchema = z
 export const contextPatchedSchema = z
   .object({
     context_id: contextIdSchema,
-    fields: z
-      .record(z.string(), z.object({ value: jsonValueSchema.optional(), ...stamp }))
-      .meta({ description: 'What was set, with its new version, and what was appended to, without the list.' }),
+    fields: z.record(z.string(), z.object({ value: jsonValueSchema.optional(), ...stamp })).meta({
+      description:
+        'What was set, with its new version; values over 1 MiB, and lists that were appended to, without the value.',
+    }),
     deleted: z.array(z.string()),
   })
   .meta({ id: 'ContextPatched' });
@@ -150,4 +155,8 @@ export const contextConflictSchema = z.object({
   base_version: version,
   current_version: version.meta({ description: '0: the field does not exist.' }),
   current_value: jsonValueSchema,
+  current_value_ref: z
+    .object({ bytes: z.int(), href: z.string() })
+    .optional()
+    .meta({ description: 'In place of a value over 1 MiB: its size, and where to read it.' }),
 });

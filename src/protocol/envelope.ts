@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { callbackSchema, replyToSchema } from './callback-target';
 import * as limits from './limits';
+import { isPathId, PATH_ID_RULE } from './path-id';
 import { isPayloadRef } from './payload-ref';
 import type { EventContext, Json, JsonObject } from './shapes';
 import { isVersionRange, normalizeVersion, VERSION_RANGE_FIX } from './versions';
@@ -99,7 +100,7 @@ export const envelopeSchema = z
     group: idText(64).default('default'),
     source_agent: idText(128).optional(),
     message_id: idText(128).optional(),
-    context_id: idText(128).optional(),
+    context_id: idText(128).refine(isPathId, PATH_ID_RULE).optional(),
     max_total_retries: z.number().int().min(0).max(1000).default(limits.DEFAULT_MAX_TOTAL_RETRIES),
     callback: callbackSchema.optional().meta({
       description: 'The end of the reach is posted there, signed per Standard Webhooks.',
@@ -153,4 +154,14 @@ export interface Envelope extends Omit<
   message_id: string;
   /** Set when this is an event's delivery to one subscriber. */
   event?: EventContext;
+}
+
+/** What keeps a caller's calls with one version of an agent (R21): the sender's own idempotency key, else `metadata.sticky_key`. */
+export function stickyKeyOf({
+  idempotency_key,
+  key_origin = 'caller',
+  metadata,
+}: Pick<Envelope, 'metadata'> & Partial<Pick<Envelope, 'idempotency_key' | 'key_origin'>>): string | undefined {
+  if (key_origin === 'caller' && idempotency_key !== undefined) return idempotency_key;
+  return Object.hasOwn(metadata, 'sticky_key') ? metadata.sticky_key : undefined;
 }

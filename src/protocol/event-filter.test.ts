@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { compileFilter, eventFilterSchema, type EventFilter } from './event-filter';
+import { compileFilter, eventFilterSchema, unmatchable, type EventFilter } from './event-filter';
+import { subscriptionBodySchema } from './subscription';
 
 const EVENT = { id: '1', source: '/shop', type: 'order.created', subject: 'eu/7' };
 
@@ -61,4 +62,26 @@ it('holds when each condition holds, and only then', () => {
     }),
     { numRuns: 500 },
   );
+});
+
+it.each<[EventFilter, string[][]]>([
+  [{ data: 'x' }, [['data']]],
+  [{ type: 'x', exact: { specversion: '1.0', subject: 'y' } }, [['exact', 'specversion']]],
+  [
+    { prefix: { data: 'x' }, suffix: { data: 'y' } },
+    [
+      ['prefix', 'data'],
+      ['suffix', 'data'],
+    ],
+  ],
+  [{ prefix: 'data', datacontenttype: 'text/plain' }, []],
+])('%j would never let anything through because of %j, and no subscription may say so', (filter, paths) => {
+  expect(unmatchable(filter)).toEqual(paths);
+  const { error } = subscriptionBodySchema.safeParse({ topic: 'a', agent: 'b', filter });
+  expect(error?.issues.map(({ path }) => path) ?? []).toEqual(paths.map((path) => ['filter', ...path]));
+});
+
+it.each(['data_base64', 'a-b', 'ünder', 'a'.repeat(65), ''])('%j is the name of no attribute', (name) => {
+  expect(eventFilterSchema.safeParse({ [name]: 'x' }).success).toBe(false);
+  expect(eventFilterSchema.safeParse({ exact: { [name]: 'x' } }).success).toBe(false);
 });

@@ -39,6 +39,17 @@ export const eventFilterSchema = z
     example: { type: 'order.created', prefix: { subject: 'eu/' } },
   });
 
+/** Valid as names, but no event is looked at by them: its data is the payload, and every event is of version 1.0. */
+const NOT_LOOKED_AT: ReadonlySet<string> = new Set(['data', 'specversion']);
+
+/** The attributes of a filter that no event can have, as paths into it: such a filter would never let anything through. */
+export function unmatchable(filter: EventFilter): string[][] {
+  return Object.entries(filter).flatMap(([key, value]) => {
+    const paths = typeof value === 'string' ? [[key]] : Object.keys(value).map((attribute) => [key, attribute]);
+    return paths.filter((path) => NOT_LOOKED_AT.has(path.at(-1)!));
+  });
+}
+
 /** As stored and shown. */
 export type EventFilter = z.infer<typeof eventFilterSchema>;
 

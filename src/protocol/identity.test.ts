@@ -58,6 +58,26 @@ describe('reachId', () => {
   });
 });
 
+describe('the id of a nested reach', () => {
+  const [one, other] = [`r-${'a'.repeat(32)}`, `r-${'b'.repeat(32)}`];
+  const origins = ['caller', 'payload', 'message'] as const;
+
+  it.each(origins)('has a scope of its own, the reach that it is made for (%s)', (key_origin) => {
+    const asked = { ...envelope, key_origin };
+    const ids = [reachIdOf(asked, 't'), reachIdOf(asked, 't', one), reachIdOf(asked, 't', other)];
+    expect(new Set(ids).size).toBe(3);
+    expect(reachIdOf(asked, 't', one)).toBe(reachIdOf({ ...asked }, 't', one));
+    expect(ids[1]).toMatch(/^r-[a-z2-7]{32}$/);
+    expect(reachIdOf(asked, 'u', one)).not.toBe(ids[1]);
+  });
+
+  it('follows the key, whoever of the agents of the call sends it', () => {
+    const again = { ...envelope, source_agent: 'the next-best', message_id: 'm2' };
+    expect(reachIdOf(again, 't', one)).toBe(reachIdOf(envelope, 't', one));
+    expect(reachIdOf({ ...envelope, idempotency_key: 'k2' }, 't', one)).not.toBe(reachIdOf(envelope, 't', one));
+  });
+});
+
 describe('fingerprint', () => {
   it('ignores deadline, message id, key and key order', () => {
     const other = {

@@ -33,8 +33,23 @@ export function reachIdOfMessage({ tenant, source, messageId }: MessageId): stri
   return digestId(['message', tenant, source, messageId]);
 }
 
-/** The id of an envelope's reach: by key where the caller or the payload gave one, else by source and message id. */
-export function reachIdOf(envelope: Envelope, tenant: string): string {
+/** The id of a reach that the agent of another made: unique in that other reach, and in no other. */
+function nestedReachId(parent: string, own: string): string {
+  return digestId(['nested', parent, own]);
+}
+
+/**
+ * The id of an envelope's reach: by key where the caller or the payload gave one, else by source and message id.
+ *
+ * @param parent reach id of the call that it is made for. Its keys are a scope of their own: what an agent makes cannot take up a
+ *   key of a caller's, nor of another call's; and every attempt of its call, by whichever agent, meets what the first made
+ */
+export function reachIdOf(envelope: Envelope, tenant: string, parent?: string): string {
+  const own = plainReachId(envelope, tenant);
+  return parent === undefined ? own : nestedReachId(parent, own);
+}
+
+function plainReachId(envelope: Envelope, tenant: string): string {
   if (envelope.key_origin === 'message') {
     return reachIdOfMessage({ tenant, source: envelope.source_agent, messageId: envelope.message_id });
   }

@@ -30,6 +30,8 @@ export interface Lineage {
 export interface Inheritance extends Omit<Lineage, 'tree'> {
   tree: TreeBudget;
   agent_name: string;
+  /** The version that was called; absent in tokens of an earlier release. */
+  agent_version?: string;
   trace_id: string;
   context_id: string | null;
   group: string;

@@ -5,7 +5,8 @@
 import { latinLookAlike } from './confusables';
 
 /** How a near miss differs from the known name. */
-export type NearReason = 'separator' | 'case' | 'whitespace' | 'look-alike script' | 'width' | 'spelling' | 'prefix';
+export type NearReason =
+  'separator' | 'case' | 'whitespace' | 'look-alike script' | 'width' | 'spelling' | 'prefix' | 'suffix';
 
 /** A known name near the wanted one. */
 export interface NearName {
@@ -18,6 +19,8 @@ const SEPARATORS = /[_.\-‐‑‒–—―−·]+/gu;
 const SPACE_OR_SEPARATOR = /[\s_.\-‐‑‒–—―−·]+/gu;
 /** Shorter prefixes say too little: `a` is a prefix of everything. */
 const MIN_PREFIX = 3;
+/** The end of a name is often a word that many share. */
+const MIN_SUFFIX = 5;
 /** Names are at most 128 characters; a longer wanted text is no name and not worth comparing. */
 const MAX_COMPARED = 256;
 
@@ -56,7 +59,7 @@ const FOLDS: readonly [NearReason, (text: string) => string][] = [
 /**
  * The known names nearest to `wanted`, nearest first: equal skeletons, then names within an edit distance
  * of a quarter of their length (at least 1, at most 3; adjacent swaps count once), then prefixes of at least three
- * characters either way. `wanted` itself is never returned. Ties are in code-unit order.
+ * characters and suffixes of at least five, either way. `wanted` itself is never returned. Ties are in code-unit order.
  *
  * @param limit how many to return; default 3.
  */
@@ -81,7 +84,9 @@ function compare(wanted: string, form: string, name: string): { why: string; ran
   if (distance <= allowed && distance < Math.min(form.length, known.length)) return { why: 'spelling', rank: distance };
   const shorter = Math.min(form.length, known.length);
   const isPrefix = shorter >= MIN_PREFIX && (known.startsWith(form) || form.startsWith(known));
-  return isPrefix || isStem(form, known) ? { why: 'prefix', rank: 10 + Math.abs(form.length - known.length) } : null;
+  if (isPrefix || isStem(form, known)) return { why: 'prefix', rank: 10 + Math.abs(form.length - known.length) };
+  const isSuffix = shorter >= MIN_SUFFIX && (known.endsWith(form) || form.endsWith(known));
+  return isSuffix ? { why: 'suffix', rank: 20 + Math.abs(form.length - known.length) } : null;
 }
 
 /** `intent_classify` and `intent_classification`: all but the ending is shared, and it is most of both names. */

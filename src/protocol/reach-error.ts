@@ -81,6 +81,16 @@ export class ReachError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
   }
 
+  /** Why nobody could be chosen, or called: the nearest names, who is kept out by what and since when (R22). */
+  get diagnosis(): Diagnosis | undefined {
+    return this.options.diagnosis;
+  }
+
+  /** When the same request may work, ms; undefined where nobody knows or it will not. */
+  get retryAfterMs(): number | undefined {
+    return this.options.retryAfterMs;
+  }
+
   /**
    * Turns anything caught into a ReachError. What is not ours becomes `internal`: its message is kept as
    * `cause` for the log and never shown.

@@ -50,6 +50,10 @@ export interface BreakerGate {
   detail: string;
   /** When to try again, ms. */
   retryAfterMs: number;
+  /** Where it stands, since when and by whose word, for diagnoses (R22). */
+  state?: BreakerState;
+  since?: string;
+  by?: string;
 }
 
 /** Breakers as routing asks them, without waiting. */

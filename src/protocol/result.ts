@@ -47,6 +47,21 @@ export const fieldErrorSchema = z
   })
   .meta({ id: 'FieldError' });
 
+/** An ability of an agent as a search by meaning finds it. */
+export const abilityHitSchema = z
+  .object({
+    ability: z.string(),
+    agent_name: z.string(),
+    agent_version: z.string(),
+    score: z.number().min(0).max(1).meta({ description: 'How well it fits on its own; under 0.5 is off topic.' }),
+    confidence: z
+      .number()
+      .min(0)
+      .max(1)
+      .meta({ description: 'How sure it is that this one is meant; low when off topic or one of several alike.' }),
+  })
+  .meta({ id: 'AbilityHit' });
+
 export const diagnosisSchema = z
   .object({
     reason: z.enum([
@@ -59,9 +74,20 @@ export const diagnosisSchema = z
       'payload_schema_mismatch',
       'delegation_loop',
       'breaker_open',
+      'already_tried',
+      'overloaded',
+      'degraded_mode',
+      'no_route',
       'off_topic',
+      'ambiguous',
     ]),
     message: z.string(),
+    advice: z.string().optional().meta({ description: 'What to do about it.' }),
+    retry_after_ms: milliseconds.optional().meta({ description: 'When the same request may work.' }),
+    causes: z
+      .array(z.object({ cause: z.string(), count: z.number().int().min(1), message: z.string() }))
+      .optional()
+      .meta({ description: 'What keeps how many, nearest to success first.' }),
     closest: z.array(z.object({ name: z.string(), why: z.string() })).optional(),
     agents: z
       .array(
@@ -71,10 +97,17 @@ export const diagnosisSchema = z
           status: z.string(),
           since: z.string().nullable(),
           detail: z.string(),
+          cause: z.string().optional(),
+          by: z.string().optional().meta({ description: 'Who says so.' }),
+          retry_after_ms: milliseconds.optional(),
         }),
       )
       .optional(),
     available_versions: z.array(z.string()).optional(),
+    candidates: z
+      .array(abilityHitSchema)
+      .optional()
+      .meta({ description: 'Of an open match that found nothing: what is nearest in meaning, best first.' }),
   })
   .meta({ id: 'Diagnosis', description: 'Why nobody could be chosen.' });
 
@@ -131,9 +164,28 @@ const acceptance = {
   links: linksSchema,
 };
 
+const estimated = {
+  eta_ms: milliseconds.optional().meta({
+    description:
+      'Half of such reaches are over by then, counted from `accepted_at`; absent where too little was measured.',
+    example: 1200,
+  }),
+  eta_p95_ms: milliseconds.optional().meta({ description: '95 % of them are.', example: 3400 }),
+  warnings: z
+    .array(z.object({ code: z.enum(['deadline_at_risk']), message: z.string() }))
+    .optional()
+    .meta({ description: 'What to know although it was accepted.' }),
+};
+
 /** 202: the reach is durable and routed. */
 export const receiptSchema = z
-  .object({ ...known, ...acceptance, status: z.enum(['accepted', 'running']), expires_in_ms: milliseconds })
+  .object({
+    ...known,
+    ...acceptance,
+    status: z.enum(['accepted', 'running']),
+    expires_in_ms: milliseconds,
+    ...estimated,
+  })
   .meta({ id: 'Receipt' });
 
 /** 200: the agent has answered. */

@@ -65,6 +65,46 @@ export interface Exclusion {
   reason: string;
 }
 
+/**
+ * What chance did in a scored choice (R17): one number decides all of it. Let p = 1 − `router.exploration.rate`. The choice
+ * explores if `draw` ≥ p; u is where the draw falls within its part of [0, 1), that is (draw − p) / (1 − p) or draw / p. Of
+ * the agents with the best score (of those that pass a breaker by a mark, if any do), by name, the one at ⌊u · tied⌋ is the
+ * winner. It takes the call, or, exploring, of the `among` others within the band, by name, the one at ⌊v · among⌋ does, v
+ * being the fraction of u · tied. `routing/exploration.ts` is the rule in code.
+ */
+export interface ExplorationRecord {
+  /** In [0, 1). */
+  draw: number;
+  /** How many other agents were within the band and might be tried. */
+  among: number;
+}
+
+/** How a version was chosen (R21); from it `chooseVersion` recomputes the choice, also under another table. */
+export interface VersioningRecord {
+  /** Caller group, matched exactly. */
+  group: string;
+  /** Of the sticky key, with the agent's name: the same key stays with the same version. Absent where chance decided. */
+  key_hash?: string;
+  /** In [0, 1): what chance said where there is no sticky key. */
+  draw?: number;
+  /** Of the route table it was chosen by. */
+  table_etag?: string;
+  /** What routes said of the agent's versions for this ability and group; empty: nothing. */
+  listed: { version: string; weight: number }[];
+  /** Versions that fit the request, in the order in which they were first registered; `usable`: could take it then. */
+  candidates?: { version: string; usable: boolean }[];
+  /** The version that bore the most before its routes were taken out. */
+  stable?: string;
+  /** The caller named a range, so the highest wins where no route lists any. */
+  ranged?: true;
+  /** Share of this version among those that were usable, 0–1. */
+  share: number;
+  /** See `VersionReason` of the router. */
+  reason: string;
+  /** The version that would have taken it, had it been usable. */
+  instead_of?: string;
+}
+
 /** The record of one routing decision (R23). */
 export interface Decision {
   decision_id: string;
@@ -86,7 +126,12 @@ export interface Decision {
   };
   /** 0–1: how far the winner stands out from the runner-up. */
   confidence: number;
+  /** One of the others within the band was tried instead of the winner (R17). */
   explored: boolean;
+  /** Present where chance had a say in a scored choice; with the scores, the rate and the band the choice recomputes. */
+  exploration?: ExplorationRecord;
+  /** Present where the agent has several versions, or routes list its versions (R21). */
+  versioning?: VersioningRecord;
   /** Best first, at most {@link MAX_RECORDED_CANDIDATES} in a history. */
   candidates: Candidate[];
   excluded: Exclusion[];
@@ -107,13 +152,61 @@ export interface Diagnosis {
     | 'payload_schema_mismatch'
     | 'delegation_loop'
     | 'breaker_open'
-    | 'off_topic';
+    | 'already_tried'
+    | 'overloaded'
+    | 'degraded_mode'
+    | 'no_route'
+    | 'off_topic'
+    | 'ambiguous';
   message: string;
+  /** What to do about it, one sentence. */
+  advice?: string;
+  /** When the same request may work, ms; absent where it will not without a change. */
+  retry_after_ms?: number;
+  /** What keeps whom, nearest to success first; counts are of versions of agents. */
+  causes?: DiagnosisCause[];
   /** Nearest known names, nearest first, and why each is near. */
   closest?: { name: string; why: string }[];
-  /** Who would fit and why each cannot take the call now. */
-  agents?: { agent_name: string; agent_version: string; status: string; since: string | null; detail: string }[];
+  /** Who would fit and why each cannot take the call now, nearest to success first; at most ten. */
+  agents?: DiagnosedAgent[];
   available_versions?: string[];
+  /** Of an open match that found nothing: what is nearest in meaning, best first, at most ten. */
+  candidates?: NearAbility[];
+}
+
+/** An ability of an agent as a search by meaning finds it. */
+export interface NearAbility {
+  ability: string;
+  agent_name: string;
+  agent_version: string;
+  /** 0–1: how well it fits the text on its own; under 0.5 is off topic. */
+  score: number;
+  /** 0–1: how sure it is that this one is meant; low when it is off topic or one of several alike. */
+  confidence: number;
+}
+
+/** One thing that keeps agents from taking a call, such as `busy`, `breaker_open` or `version_mismatch`. */
+export interface DiagnosisCause {
+  cause: string;
+  count: number;
+  /** For people: `1 is busy`. */
+  message: string;
+}
+
+/** An agent that cannot take a call. */
+export interface DiagnosedAgent {
+  agent_name: string;
+  agent_version: string;
+  /** Of the agent, or of its breaker where that holds it back. */
+  status: string;
+  since: string | null;
+  detail: string;
+  /** As in {@link DiagnosisCause}. */
+  cause?: string;
+  /** Who says so: `the agent`, `its health check`, `its breaker`, an operator's name. */
+  by?: string;
+  /** When that may have changed, ms; absent where nobody knows. */
+  retry_after_ms?: number;
 }
 
 export interface ReachLinks {
@@ -137,6 +230,18 @@ export interface Receipt {
   replayed: boolean;
   trace_id: string;
   links: ReachLinks;
+  /** When half of such reaches are over, ms from `accepted_at`; absent where too little was measured. */
+  eta_ms?: number;
+  /** When 95 % of them are. */
+  eta_p95_ms?: number;
+  /** What the caller should know although it was accepted. */
+  warnings?: ReceiptWarning[];
+}
+
+/** `deadline_at_risk`: queue and service times say that it is more likely late than not (R25). */
+export interface ReceiptWarning {
+  code: 'deadline_at_risk';
+  message: string;
 }
 
 /** 200: the agent has answered. */

@@ -1,7 +1,7 @@
 /** Subscriptions on the wire: who gets the events of which topics (R3). */
 import { z } from 'zod';
 import { parseTargetAgent } from './envelope';
-import { eventFilterSchema } from './event-filter';
+import { eventFilterSchema, unmatchable } from './event-filter';
 import { topicPatternSchema } from './topics';
 
 /** Ids of subscriptions, chosen by whoever makes them. */
@@ -38,6 +38,11 @@ export const subscriptionBodySchema = z
     path: ['agent'],
     message: 'is missing; name an agent, an ability, or both',
     when: ({ value }) => typeof value === 'object' && value !== null,
+  })
+  // Not a rule of the filter itself: what an earlier release took is still read.
+  .superRefine(({ filter = {} }, context) => {
+    const message = 'is nothing that events are filtered by, so none would ever come; leave it out';
+    for (const path of unmatchable(filter)) context.addIssue({ code: 'custom', path: ['filter', ...path], message });
   })
   .meta({ id: 'SubscriptionDraft' });
 

@@ -3,6 +3,7 @@
  */
 import type { Descriptor } from './descriptor';
 import type { BreakerLookup } from './reliability';
+import type { RouteTable } from './route-table';
 import type { InstanceState } from './shapes';
 
 /** One registered version of an agent with its live instances. */
@@ -11,6 +12,8 @@ export interface AgentVersion {
   version: string;
   descriptor: Descriptor;
   registered_at: string;
+  /** When the version was first registered, where its descriptor was replaced since: what is new is told by it (R21). */
+  first_registered_at?: string;
   instances: InstanceState[];
   /** Instances that expired or deregistered within about an hour, newest first, status `expired`: for diagnoses only (R22). */
   gone?: InstanceState[];
@@ -20,6 +23,11 @@ export interface AgentVersion {
 export interface AbilityStats {
   requests: number;
   failures: number;
+  /**
+   * What these outcomes still weigh, in fractions of requests: half after each `router.learning.half_life`, so that a bad
+   * record fades. Absent where nobody weighs: then each counts in full.
+   */
+  evidence?: { requests: number; failures: number };
   p50_ms: number | null;
   p95_ms: number | null;
   p99_ms: number | null;
@@ -39,6 +47,8 @@ export interface World {
   stats: StatsLookup;
   /** Absent: no breakers, everything passes. */
   breakers?: BreakerLookup;
+  /** How the versions of agents share their calls (R21). Absent: nobody has written a route. */
+  routes?: RouteTable;
   /** Set while too few agents are healthy (R24). */
   degraded?: DegradedMode | null;
 }

@@ -11,3 +11,16 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   wall: () => new Date(),
 };
+
+/** One moment by both clocks of a process. */
+export interface Moment {
+  /** Monotonic. */
+  nowMs: number;
+  /** Unix seconds. */
+  wallSec: number;
+}
+
+/** Reads both clocks. */
+export function momentOf(clock: Clock): Moment {
+  return { nowMs: clock.monotonicMs(), wallSec: clock.wall().getTime() / 1_000 };
+}

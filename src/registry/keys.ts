@@ -68,6 +68,11 @@ export class Keyspace {
     return `${this.stats}${segment(processId)}/${segment(name)}`;
   }
 
+  /** What each process saw asked of agents: of the last minutes, and of the hour before. */
+  get demand(): string {
+    return `${this.base}/demand/`;
+  }
+
   /** States of the circuit breakers: one key per ability of a version that ever tripped. */
   get breakers(): string {
     return `${this.base}/breakers/`;
@@ -128,9 +133,29 @@ export class Keyspace {
     return `${this.base}/subscriptions/`;
   }
 
+  /** How the versions of agents share their calls (R21). */
+  get routes(): string {
+    return `${this.base}/routes/`;
+  }
+
+  /** Comparisons of canaries with the stable version that are under way. */
+  get canaryTrials(): string {
+    return `${this.base}/canary-trials/`;
+  }
+
+  /** Alerts that were raised lately, each under a lease: of many processes one raises it. */
+  get alerts(): string {
+    return `${this.base}/alerts/`;
+  }
+
   /** Shared contexts (R32), below each its fields. */
   get contexts(): string {
     return `${this.base}/contexts/`;
+  }
+
+  /** Which fields of contexts refer to which blob, and blobs that are being removed. */
+  get contextClaims(): string {
+    return `${this.base}/context-claims/`;
   }
 
   /** A key below one of the prefixes, each part percent-encoded. */

@@ -43,6 +43,8 @@ const agentSchema = z.object({
   v: versionTag,
   descriptor: storedDescriptorSchema.transform((stored) => stored as unknown as Descriptor),
   registered_at: z.string(),
+  /** Where other content has taken its place since: what is new is told by it (R21). */
+  first_registered_at: z.string().optional(),
 });
 
 const namesSchema = z.object({ v: versionTag, abilities: z.array(z.string()) });

@@ -1,8 +1,9 @@
 import { MAX_RECORDED_CANDIDATES } from '../protocol/limits';
 import type { Match } from '../protocol/matching';
-import type { Candidate, ScoreFactors } from '../protocol/shapes';
+import type { Candidate, ExplorationRecord, ScoreFactors } from '../protocol/shapes';
 import type { StatsLookup } from '../protocol/world';
 import type { Offer } from './ability-index';
+import type { Rivals } from './exploration';
 import type { Matches } from './comparison';
 import { bestPositions } from './meaning/best-first';
 import { calibrate, latencyScore, newcomerP50Ms, reliabilityScore, rounded, totalScore } from './score';
@@ -14,6 +15,13 @@ export interface ScoredOffer {
   match: Match | null;
   factors: ScoreFactors;
   score: number;
+}
+
+/** What chance did in a scored choice (R17): the winner, and whether somebody else takes the call. */
+export interface ByChance {
+  winner: ScoredOffer;
+  explored: boolean;
+  record: ExplorationRecord;
 }
 
 export interface ScoringOptions {
@@ -29,12 +37,14 @@ export interface ScoringOptions {
 }
 
 /**
- * The scores of some offers. Ties go to the offer that comes first: with offers in the index's order that is the
- * agent whose name sorts first, so the order in which the registry lists agents never matters.
+ * The scores of some offers. Of equals the offer that comes first ranks first: with offers in the index's order that
+ * is the agent whose name sorts first, so the order in which the registry lists agents never matters.
  */
 export class Scoring {
   /** The best {@link MAX_RECORDED_CANDIDATES}, best first. */
   readonly best: readonly ScoredOffer[];
+  /** The latency that stands in for those not measured yet, ms. */
+  readonly priorP50Ms: number;
   private readonly similarities: readonly number[];
   private readonly latencies: Float64Array;
   private readonly reliabilities: Float64Array;
@@ -46,10 +56,10 @@ export class Scoring {
   ) {
     const { matches, stats } = options;
     const measured = offers.map((offer) => stats.ability(offer.agentName, offer.agentVersion, offer.capability.name));
-    const priorP50Ms = newcomerP50Ms(measured);
+    this.priorP50Ms = newcomerP50Ms(measured);
     this.similarities = similaritiesOf(offers, matches);
-    this.latencies = Float64Array.from(measured, (own) => latencyScore(own?.p50_ms ?? priorP50Ms));
-    this.reliabilities = this.pardoned(Float64Array.from(measured, reliabilityScore));
+    this.latencies = numbersOf(measured, (own) => latencyScore(own?.p50_ms ?? this.priorP50Ms));
+    this.reliabilities = this.pardoned(numbersOf(measured, reliabilityScore));
     this.scores = this.totals();
     this.best = bestPositions(this.scores, MAX_RECORDED_CANDIDATES, () => true).map((position) => this.at(position));
   }
@@ -59,6 +69,46 @@ export class Scoring {
     const offer = this.offers[position]!;
     const factors = this.factorsAt(position);
     return { offer, match: this.options.matches.get(offer) ?? null, factors, score: this.scores[position]! };
+  }
+
+  /** How near an offer is to the text; null where it was not compared. */
+  matchOf(offer: Offer): Match | null {
+    return this.options.matches.get(offer) ?? null;
+  }
+
+  /** Positions of the best, so many, best first. */
+  top(limit: number): number[] {
+    return bestPositions(this.scores, limit, () => true);
+  }
+
+  /** Positions of who has the greatest of each factor: nobody else scores more by it, whatever the weights. */
+  extremes(): number[] {
+    const factors = [this.similarities, this.latencies, this.reliabilities];
+    return factors.map((values) => bestPositions(values, 1, () => true)[0]!);
+  }
+
+  /**
+   * Who is as good as the best, and who is within `band` of it (R17). Only for the ability of the best: agents that do
+   * the same work are tried for each other, what an open request means is not a matter of chance. Of equals those come
+   * first that pass a breaker, as many as it lets through; such a call is a trial already, and nobody is tried for it.
+   */
+  rivals(band: number): Rivals {
+    const { tied, near } = this.nearest(band);
+    const { isMarked } = this.options;
+    const onTrial = isMarked ? tied.filter((position) => isMarked(this.offers[position]!)) : [];
+    return onTrial.length > 0 ? { tied: onTrial, near: onTrial } : { tied, near };
+  }
+
+  private nearest(band: number): { tied: number[]; near: number[] } {
+    const { offer, score } = this.best[0]!;
+    const rivals = { tied: [] as number[], near: [] as number[] };
+    for (let position = 0; position < this.offers.length; position++) {
+      const behind = rounded(score - this.scores[position]!);
+      if (behind > band || this.offers[position]!.capability.name !== offer.capability.name) continue;
+      rivals.near.push(position);
+      if (behind === 0) rivals.tied.push(position);
+    }
+    return rivals;
   }
 
   private pardoned(reliabilities: Float64Array): Float64Array {
@@ -78,8 +128,19 @@ export class Scoring {
 
   private totals(): Float64Array {
     const { weights } = this.options;
-    return Float64Array.from(this.offers, (_, position) => totalScore(this.factorsAt(position), weights));
+    const totals = new Float64Array(this.offers.length);
+    for (let position = 0; position < totals.length; position++) {
+      totals[position] = totalScore(this.factorsAt(position), weights);
+    }
+    return totals;
   }
+}
+
+/** `Float64Array.from` makes a list of everything first, for each of a thousand candidates at each decision. */
+function numbersOf<T>(items: readonly T[], numberOf: (item: T) => number): Float64Array {
+  const numbers = new Float64Array(items.length);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = numberOf(items[i]!);
+  return numbers;
 }
 
 function similaritiesOf(offers: readonly Offer[], matches: Matches): number[] {

@@ -5,19 +5,21 @@ import { compareText, type AbilityIndex, type Offer, type OfferGroup } from './a
 import { annotated, notReadyYet } from './annotations';
 import { Admissions, mightPass, rolling } from './admissions';
 import { Scoring, type ScoredOffer } from './candidates';
+import { hitsOf } from './certainty';
 import { compareByMeaning, type Matches } from './comparison';
 import type { Chosen, Outcome } from './outcome';
-import { nobodyFits, nothingToCompare, offTopic, type Refusal } from './refusals';
+import { inDoubt, keptFromIt, offTopic } from './open-match';
+import { nobodyFits, nothingToCompare, type Refusal } from './refusals';
 import { applyingRules } from './rules';
 import { ANY_ABILITY, groupIn, scopeOf, type Scope } from './scope';
+import { chooseByScore } from './score-choice';
 import { Sieve } from './sieve';
 import { Turns } from './turns';
 import type { ChoiceStrategy, FactorName, RouterConfig, RouteRequest } from './types';
+import { pinnedBy, replaced, versioned } from './versions/versioned';
 
 /** Abilities that are scored when a request leaves the ability open. */
 const OPEN_LIMIT = 32;
-/** Below this a text is off topic for an ability. */
-const ON_TOPIC_FIT = 0.5;
 
 const NO_MATCHES: Matches = new Map<Offer, Match>();
 
@@ -28,6 +30,10 @@ export interface ChooserDeps {
   random: () => number;
   /** Wall clock: ejections end at a time of day. */
   now: () => Date;
+  /** Whose turn it is; a replay brings what was recorded. */
+  turns?: Pick<Turns, 'current' | 'advance'>;
+  /** Draws versions where there is no sticky key, in [0, 1). Default `random`; a replay tells them apart. */
+  versionRandom?: () => number;
 }
 
 /** What a choice is made of. */
@@ -45,13 +51,19 @@ interface Task extends ChoiceInput {
   group: OfferGroup;
   sieve: Sieve;
   now: () => Date;
+  /** Nobody is ready, and it waits for whom it is given to. */
+  patient?: boolean;
 }
 
 /** Chooses among the offers that a request names and that pass the filters. */
 export class Chooser {
-  private readonly turns = new Turns();
+  private readonly turns: Pick<Turns, 'current' | 'advance'>;
+  private readonly versionRandom: () => number;
 
-  constructor(private readonly deps: ChooserDeps) {}
+  constructor(private readonly deps: ChooserDeps) {
+    this.turns = deps.turns ?? new Turns();
+    this.versionRandom = deps.versionRandom ?? deps.random;
+  }
 
   /** @throws ReachError `invalid_request` only; that nobody fits is an outcome. */
   async choose(input: ChoiceInput): Promise<Outcome> {
@@ -64,14 +76,16 @@ export class Chooser {
       return { kind: 'refused', error: ReachError.from(caught), sieve: null, refusals: [] };
     }
     const task = { ...input, scope, group, now: this.deps.now };
-    const sieve = new Sieve(index, scope, request, { mustBeReady: true, admissions: this.admissions(input) });
+    const { routes } = world;
+    const sieve = new Sieve(index, scope, request, { mustBeReady: true, admissions: this.admissions(input), routes });
     const outcome = await this.among({ ...task, sieve });
-    if (outcome.kind === 'chosen') return annotated(outcome, input);
+    if (outcome.kind === 'chosen') return annotated(versioned(outcome, this.versionRandom), input);
     // In degraded mode nothing waits for health (R24).
     if (request.mode === 'sync' || world.degraded) return outcome;
     // A durable hand-over waits for its agent, so neither readiness nor breakers count.
-    const patient = await this.among({ ...task, sieve: new Sieve(index, scope, request, { mustBeReady: false }) });
-    return patient.kind === 'chosen' ? notReadyYet(patient, sieve) : patient;
+    const waiting = new Sieve(index, scope, request, { mustBeReady: false, routes });
+    const patient = await this.among({ ...task, sieve: waiting, patient: true });
+    return patient.kind === 'chosen' ? notReadyYet(versioned(patient, this.versionRandom), sieve) : patient;
   }
 
   private admissions({ index, world, dryRun }: ChoiceInput): Admissions | undefined {
@@ -115,24 +129,28 @@ export class Chooser {
   /** Which ability is open: the nearest in meaning are scored, as far as they fit and have to do with the text. */
   private async amongAll(task: Task): Promise<Outcome> {
     const { request, sieve, group } = task;
-    const seen = new Map<Offer, Refusal>();
-    const fits = (offer: Offer) => {
-      const stage = sieve.refusal(offer);
-      if (stage !== null) seen.set(offer, { offer, stage });
-      return stage === null;
-    };
-    const { matcher } = this.deps;
-    const matches = await compareByMeaning(group, { matcher, payload: request.payload, fits, limit: OPEN_LIMIT });
-    if (matches.size === 0) return nobodyCompared(task);
-    const refusals = [...seen.values()];
-    const offers = [...matches.keys()];
-    const onTopic =
-      request.ability === ANY_ABILITY ? offers.filter((o) => matches.get(o)!.fit >= ON_TOPIC_FIT) : offers;
-    if (onTopic.length === 0) return refused(offTopic(nearest(matches)), task, refusals);
-    const byRule = this.byRule(task, onTopic, refusals);
+    const { matcher, config } = this.deps;
+    const anyAbility = request.ability === ANY_ABILITY;
+    const limit = anyAbility ? OPEN_LIMIT : undefined;
+    const matches = await compareByMeaning(group, { matcher, payload: request.payload, fits: () => true, limit });
+    const { minFit } = config.openMatch;
+    const onTopic = [...matches.keys()].filter((offer) => !anyAbility || matches.get(offer)!.fit >= minFit);
+    const { fitting, refusals } = sift(onTopic, sieve);
+    const meant = anyAbility ? keptFromIt({ matches, fitting, refusals }) : [];
+    if (fitting.length === 0 || meant.length > 0) return this.nobodyOnTopic(task, matches, meant);
+    const byRule = this.byRule(task, fitting, refusals);
     if (byRule.outcome) return byRule.outcome;
-    const scoring = this.score(task, onTopic.sort(inIndexOrder), matches);
+    const doubt = anyAbility ? inDoubt(hitsOf(matches), config.openMatch) : null;
+    if (doubt) return refused(doubt, task, refusals);
+    const scoring = this.score(task, fitting.sort(inIndexOrder), matches);
     return this.pick(task, { scoring, refusals, notes: byRule.notes, strategy: 'score_based' });
+  }
+
+  /** Who is meant cannot take it now, and that is what the caller is told; else nothing fits, and it is told what is nearest. */
+  private nobodyOnTopic(task: Task, matches: Matches, meant: readonly Refusal[]): Outcome {
+    if (meant.length > 0) return refused(nobodyFits({ ...task, refusals: meant }), task, meant);
+    if (matches.size === 0 || task.request.ability !== ANY_ABILITY) return nobodyCompared(task);
+    return refused(offTopic(hitsOf(matches), this.deps.config.openMatch), task, []);
   }
 
   private score({ world, sieve }: Task, offers: readonly Offer[], matches: Matches): Scoring {
@@ -154,13 +172,14 @@ export class Chooser {
     const notes: string[] = [];
     if (task.scope.agent !== undefined) return { notes };
     for (const rule of applyingRules(this.deps.config.rules, task.request)) {
-      const position = fitting.findIndex(
-        ({ agentName, agentVersion }) => agentName === rule.agent && (rule.version ?? agentVersion) === agentVersion,
-      );
-      if (position >= 0) {
+      const position = fitting.findIndex(({ agentName }) => agentName === rule.agent);
+      const named = position < 0 ? null : pinnedBy(rule, fitting[position]!, task.sieve);
+      if (named !== null) {
         const scoring = this.score(task, fitting, NO_MATCHES);
         const chosen = scoring.at(position);
-        return { outcome: toChosen(task, { scoring, chosen, strategy: 'rule', refusals, notes }), notes };
+        const byName = toChosen(task, { scoring, chosen, strategy: 'rule', refusals, notes });
+        const outcome = rule.version === undefined ? byName : { ...replaced(byName, named), pinned: true };
+        return { outcome, notes };
       }
       notes.push(`rule ${rule.number} names ${rule.agent}, which cannot take this`);
     }
@@ -189,13 +208,15 @@ export class Chooser {
 
   private pick(task: Task, input: Omit<ChosenParts, 'chosen' | 'strategy'> & { strategy: ChoiceStrategy }): Chosen {
     const { scoring, strategy } = input;
-    const chosen = this.byStrategy(strategy, scoring);
-    return toChosen(task, { ...input, chosen, strategy: task.scope.agent === undefined ? strategy : 'direct' });
+    const told = { ...input, strategy: task.scope.agent === undefined ? strategy : ('direct' as const) };
+    if (strategy !== 'score_based') return toChosen(task, { ...told, chosen: this.byStrategy(strategy, scoring) });
+    const { config, random } = this.deps;
+    const byScore = chooseByScore(scoring, task, { exploration: config.exploration, random });
+    return toChosen(task, { ...told, ...byScore });
   }
 
-  private byStrategy(strategy: ChoiceStrategy, scoring: Scoring): ScoredOffer {
-    const { offers, best } = scoring;
-    if (strategy === 'score_based') return best[0]!;
+  private byStrategy(strategy: 'round_robin' | 'random', scoring: Scoring): ScoredOffer {
+    const { offers } = scoring;
     if (strategy === 'random')
       return scoring.at(Math.min(offers.length - 1, Math.floor(this.deps.random() * offers.length)));
     return scoring.at(this.turns.current(offers[0]!.capability.name) % offers.length);
@@ -206,12 +227,13 @@ interface ChosenParts {
   scoring: Scoring;
   chosen: ScoredOffer;
   strategy: Chosen['strategy'];
+  exploration?: Chosen['exploration'];
   refusals: readonly Refusal[];
   notes: readonly string[];
 }
 
 function toChosen({ index, sieve }: Task, { scoring, ...parts }: ChosenParts): Chosen {
-  return { kind: 'chosen', index, sieve, best: scoring.best, count: scoring.offers.length, ...parts };
+  return { kind: 'chosen', index, sieve, best: scoring.best, scoring, count: scoring.offers.length, ...parts };
 }
 
 /** By agent, then by ability. */
@@ -239,14 +261,6 @@ function nobodyCompared(task: Task): Outcome {
   const { fitting, refusals } = sift(task.group.offers, task.sieve);
   if (fitting.length > 0) throw nothingToCompare();
   return refused(nobodyFits({ ...task, refusals }), task, refusals);
-}
-
-function nearest(matches: Matches): { ability: string; fit: number } | null {
-  let best: { ability: string; fit: number } | null = null;
-  for (const [offer, { fit }] of matches) {
-    if (best === null || fit > best.fit) best = { ability: offer.capability.name, fit };
-  }
-  return best;
 }
 
 function hasSeveralAbilities({ offers }: OfferGroup): boolean {

@@ -39,7 +39,9 @@ export function toDecision(outcome: Chosen, context: RecordContext): Decision {
       ...(mark !== null && { admission: mark }),
     },
     confidence: confidence(outcome),
-    explored: false,
+    explored: outcome.exploration?.explored ?? false,
+    ...(outcome.exploration && { exploration: outcome.exploration.record }),
+    ...(outcome.versioning && { versioning: outcome.versioning }),
     candidates: recordedCandidates(outcome, context),
     excluded: toExclusions(refusals, sieve),
     excluded_count: refusals.length,
@@ -65,12 +67,12 @@ function confidence({ strategy, best, count }: Chosen): number {
 }
 
 function reasonOf(
-  { strategy, chosen, best, count, refusals, notes }: Chosen,
+  { strategy, chosen, best, count, refusals, notes, exploration }: Chosen,
   weights: RecordContext['weights'],
 ): string {
   const runnerUp = best.find(({ offer }) => offer !== chosen.offer) ?? null;
   const counts = { candidateCount: count, excludedCount: refusals.length };
-  return routeReason({ strategy, chosen, runnerUp, ...counts, weights, notes });
+  return routeReason({ strategy, chosen, runnerUp, ...counts, weights, notes, ...(exploration && { exploration }) });
 }
 
 /** A decision laid flat for a dry run. */
@@ -79,7 +81,14 @@ export function toExplanation(decision: Decision, weights: Record<FactorName, nu
     decision;
   const { agent_name, agent_version, ability } = chosen;
   const told = { decision_id, agent_name, agent_version, ability, route_reason, strategy, confidence, explored };
-  return { ...told, candidates, excluded, excluded_count, weights };
+  return {
+    ...told,
+    ...(decision.versioning && { versioning: decision.versioning }),
+    candidates,
+    excluded,
+    excluded_count,
+    weights,
+  };
 }
 
 /** Why there is no decision, in the same shape. */

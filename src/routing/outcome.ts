@@ -1,7 +1,7 @@
 import type { ReachError } from '../protocol/reach-error';
-import type { Decision } from '../protocol/shapes';
+import type { Decision, VersioningRecord } from '../protocol/shapes';
 import type { AbilityIndex } from './ability-index';
-import type { ScoredOffer } from './candidates';
+import type { ByChance, ScoredOffer, Scoring } from './candidates';
 import type { Refusal } from './refusals';
 import type { Sieve } from './sieve';
 
@@ -12,13 +12,21 @@ export interface Chosen {
   sieve: Sieve;
   /** The best of those who fit, best first, as many as are recorded. */
   best: readonly ScoredOffer[];
+  /** Everybody who fit, with what they were scored by. */
+  scoring: Scoring;
   /** How many fit. */
   count: number;
   chosen: ScoredOffer;
   strategy: Decision['strategy'];
+  /** What chance did, where it had a say: `chosen` is the winner unless it `explored` (R17). */
+  exploration?: ByChance;
   refusals: readonly Refusal[];
   /** Further clauses of the reason. */
   notes: readonly string[];
+  /** How its version was chosen, where there was a choice (R21). */
+  versioning?: VersioningRecord;
+  /** A rule names its version: the route table has no say. */
+  pinned?: boolean;
 }
 
 /** Nobody fits; `sieve` is null when the names alone led nowhere. */

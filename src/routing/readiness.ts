@@ -7,6 +7,10 @@ export interface Readiness {
   status: InstanceState['status'] | 'never_registered';
   since: string | null;
   detail: string;
+  /** What keeps it: its status, or that it is ejected. */
+  cause: InstanceState['status'] | 'never_registered' | 'ejected';
+  /** Who says so; null for one that nobody has heard of. */
+  by: string | null;
 }
 
 /** Of several instances that are not ready, the one nearest to being so speaks for the agent. */
@@ -36,11 +40,29 @@ export function readinessOf(agent: AgentVersion): Readiness {
   const known = [...agent.instances, ...(agent.gone ?? [])];
   if (known.length === 0) {
     const detail = 'no instance has ever registered';
-    return { ready: false, status: 'never_registered', since: null, detail };
+    return { ready: false, status: 'never_registered', since: null, detail, cause: 'never_registered', by: null };
   }
   const [best] = known.toSorted((a, b) => rank(a) - rank(b));
   const status = best!.status === 'ready' && isFull(best!) ? 'busy' : best!.status;
-  return { ready: isReady(best!), status, since: best!.since, detail: describe(best!, status) };
+  const cause: Readiness['cause'] = status === 'unavailable' && best!.ejected_until !== undefined ? 'ejected' : status;
+  const told = { since: best!.since, detail: describe(best!, status), cause, by: witnessOf(best!, cause) };
+  return { ready: isReady(best!), status, ...told };
+}
+
+/** Who says that an instance is as it is: what an agent claims weighs less than what was seen of it. */
+function witnessOf(instance: InstanceState, cause: Readiness['cause']): string {
+  switch (cause) {
+    case 'ejected':
+      return 'its failed calls';
+    case 'unavailable':
+      return 'its health check';
+    case 'expired':
+      return 'its lease';
+    case 'busy':
+      return isFull(instance) ? 'its calls in flight' : 'the agent';
+    default:
+      return instance.source === 'static' ? 'its health check' : 'the agent';
+  }
 }
 
 function rank(instance: InstanceState): number {

@@ -3,22 +3,18 @@ import { HEARTBEAT_INTERVAL_MS, MAX_RECORDED_CANDIDATES } from '../protocol/limi
 import type { Diagnosis, Exclusion } from '../protocol/shapes';
 import type { World } from '../protocol/world';
 import type { AbilityIndex, Offer } from './ability-index';
+import { acceptedTypes, adviceFor, typeAdvice, versionAdvice } from './advice';
+import { diagnosed, untilBack, type Refusal } from './diagnosis';
 import { readinessOf, type Readiness } from './readiness';
 import { versionsOf } from './scope';
 import { describeFindings, STAGES, type Sieve, type Stage } from './sieve';
 import type { RouteRequest } from './types';
 import { degradedNote } from './wording';
 
+export type { Refusal } from './diagnosis';
+
 /** A slot may come free any moment; anything else changes with a heartbeat. */
 const RETRY_WHEN_BUSY_MS = 1_000;
-/** An ejection that ends this instant is seen to end a moment later. */
-const MIN_RETRY_AFTER_EJECTION_MS = 100;
-
-/** An offer that did not pass a filter. */
-export interface Refusal {
-  offer: Offer;
-  stage: Stage;
-}
 
 /** The records of refusals, the first few in words; the rest is counted. */
 export function toExclusions(refusals: readonly Refusal[], sieve: Sieve): Exclusion[] {
@@ -41,31 +37,35 @@ export interface Nobody {
 
 /**
  * The error for a request that nobody can take (R22). It speaks of the last filter that anybody came to: who would
- * have fitted but for that is nearest to what the caller wants.
+ * have fitted but for that is nearest to what the caller wants. The others are counted by what keeps them.
  */
 export function nobodyFits(nobody: Nobody): ReachError {
   const furthest = Math.max(...nobody.refusals.map(({ stage }) => STAGES.indexOf(stage)));
   const stage = STAGES[furthest]!;
   const offers = nobody.refusals.filter((refusal) => refusal.stage === stage).map(({ offer }) => offer);
-  return ERRORS[stage](nobody, offers);
+  const errorOf = Object.hasOwn(ERRORS, stage) ? ERRORS[stage]! : keptOut(stage);
+  return errorOf(nobody, offers);
 }
 
 type ErrorOf = (nobody: Nobody, offers: readonly Offer[]) => ReachError;
 
-const ERRORS: Record<Stage, ErrorOf> = {
+const ERRORS: Partial<Record<Stage, ErrorOf>> = {
   message_type(nobody, offers) {
-    const accepted = [
-      ...new Set(offers.flatMap((offer) => nobody.index.agentOf(offer).descriptor.accepted_message_types)),
-    ];
+    const accepted = acceptedTypes(offers, (offer) => nobody.index.agentOf(offer).descriptor.accepted_message_types);
     const message = `nobody offering ${wanted(nobody)} accepts messages of type "${nobody.request.type}"; accepted: ${accepted.join(', ')}`;
-    return refuse('message_type_not_accepted', nobody, { offers, message, reason: 'message_type_not_accepted' });
+    return refuse('message_type_not_accepted', nobody, {
+      message,
+      reason: 'message_type_not_accepted',
+      advice: typeAdvice(accepted),
+    });
   },
   version(nobody, offers) {
     const available = versionsOf(offers);
     const range = nobody.request.version;
     const asked = range === undefined ? 'a release' : JSON.stringify(range);
     const message = `no version of ${wanted(nobody)} satisfies ${asked}; there is ${available.join(', ')}`;
-    return refuse('version_not_found', nobody, { offers, message, reason: 'version_mismatch', available });
+    const advice = versionAdvice(nobody.request, available);
+    return refuse('version_not_found', nobody, { message, reason: 'version_mismatch', available, advice });
   },
   schema(nobody, offers) {
     const findings = offers.map((offer) => ({ offer, errors: nobody.sieve.findings(offer) }));
@@ -74,7 +74,6 @@ const ERRORS: Record<Stage, ErrorOf> = {
     );
     const message = `the payload does not match the input schema of ${wanted(nobody)} (${offer.agentName}): ${describeFindings(errors)}; GET /v1/abilities/${offer.capability.name} shows it`;
     return refuse('payload_schema_mismatch', nobody, {
-      offers,
       message,
       reason: 'payload_schema_mismatch',
       options: { errors },
@@ -83,18 +82,25 @@ const ERRORS: Record<Stage, ErrorOf> = {
   tried(nobody, offers) {
     const message = `everybody who can take ${wanted(nobody)} was tried already: ${names(offers)}`;
     const options = { retryAfterMs: HEARTBEAT_INTERVAL_MS };
-    return refuse('no_ready_instance', nobody, { offers, message, reason: 'not_ready', options });
+    return refuse('no_ready_instance', nobody, { message, reason: 'already_tried', options });
   },
   ancestor(nobody, offers) {
     const chain = [...(nobody.request.chain ?? []), wanted(nobody)].join(' → ');
     const message = `the chain of reaches would loop: ${chain}; ${names(offers)} already waits for it. Ask for another ability, or let somebody else offer this one`;
-    return refuse('delegation_loop', nobody, { offers, message, reason: 'delegation_loop' });
+    return refuse('delegation_loop', nobody, { message, reason: 'delegation_loop' });
   },
   readiness: notReady,
   breaker: circuitOpen,
-  // Somebody superseded somebody else, so somebody fits: this stage is never the last.
-  superseded: notReady,
 };
+
+/** A filter that has no error of its own: what it says of each, and that nobody passes it. */
+function keptOut(stage: Stage): ErrorOf {
+  return (nobody, offers) => {
+    const told = listed(offers, (offer) => nobody.sieve.explain(offer, stage));
+    const message = `nobody may take ${wanted(nobody)}: ${told}`;
+    return refuse('no_ready_instance', nobody, { message, reason: 'no_route' });
+  };
+}
 
 /**
  * Nobody is ready: by status, or because probes and ejections leave none. In degraded mode (R24) the excess fails fast
@@ -114,18 +120,18 @@ function notReady(nobody: Nobody, offers: readonly Offer[]): ReachError {
   const whenUp = unavailable ? untilFirstReturns(nobody, offers) : HEARTBEAT_INTERVAL_MS;
   const options = { retryAfterMs: busy ? RETRY_WHEN_BUSY_MS : whenUp };
   const code = degraded ? 'degraded_mode' : unavailable ? 'all_instances_unavailable' : 'no_ready_instance';
-  const reason = all('never_registered') ? 'never_registered' : 'not_ready';
-  return refuse(code, nobody, { offers, message, reason, options });
+  const why = all('never_registered') ? 'never_registered' : 'not_ready';
+  return refuse(code, nobody, { message, reason: degraded ? 'degraded_mode' : why, options });
 }
 
 /** Ms until the first unavailable instance may be back: an ejected one when its time is over, another any heartbeat. */
-function untilFirstReturns({ index, now }: Nobody, offers: readonly Offer[]): number {
-  const nowMs = now().getTime();
-  const waits = offers
-    .flatMap((offer) => index.agentOf(offer).instances)
-    .filter(({ status }) => status === 'unavailable')
-    .map(({ ejected_until }) => (ejected_until === undefined ? NaN : Date.parse(ejected_until) - nowMs))
-    .map((ms) => (Number.isFinite(ms) ? Math.max(MIN_RETRY_AFTER_EJECTION_MS, ms) : HEARTBEAT_INTERVAL_MS));
+function untilFirstReturns(nobody: Nobody, offers: readonly Offer[]): number {
+  const waits = offers.map((offer) => {
+    const { instances } = nobody.index.agentOf(offer);
+    const others = instances.some(({ status, ejected_until }) => status === 'unavailable' && !ejected_until);
+    const back = untilBack(offer, nobody) ?? HEARTBEAT_INTERVAL_MS;
+    return others ? Math.min(back, HEARTBEAT_INTERVAL_MS) : back;
+  });
   return waits.length === 0 ? HEARTBEAT_INTERVAL_MS : Math.min(...waits);
 }
 
@@ -135,7 +141,7 @@ function circuitOpen(nobody: Nobody, offers: readonly Offer[]): ReachError {
   const told = listed(offers, (offer) => nobody.sieve.explain(offer, 'breaker'));
   const retryAfterMs = Math.min(...gates.map((gate) => gate.retryAfterMs));
   const message = `circuit breakers hold back all that are ready for ${wanted(nobody)}: ${told}; try again in ${retryAfterMs} ms`;
-  return refuse('circuit_open', nobody, { offers, message, reason: 'breaker_open', options: { retryAfterMs } });
+  return refuse('circuit_open', nobody, { message, reason: 'breaker_open', options: { retryAfterMs } });
 }
 
 /** The first three in words, the rest counted. */
@@ -148,26 +154,38 @@ function listed(offers: readonly Offer[], detailOf: (offer: Offer, position: num
 }
 
 interface RefuseInput {
-  offers: readonly Offer[];
   message: string;
   reason: Diagnosis['reason'];
   available?: string[];
   options?: ReachErrorOptions;
+  /** Default: what is known for the reason, else for the nearest cause. */
+  advice?: string;
 }
 
-function refuse(code: ReachError['code'], { index, sieve }: Nobody, input: RefuseInput): ReachError {
-  const agents = input.offers.slice(0, MAX_RECORDED_CANDIDATES).map((offer) => {
-    const { status, since, detail } = readinessOf(index.agentOf(offer));
-    const told = (input.reason === 'breaker_open' && sieve.admission(offer)?.gate.detail) || detail;
-    return { agent_name: offer.agentName, agent_version: offer.agentVersion, status, since, detail: told };
-  });
+function refuse(code: ReachError['code'], nobody: Nobody, input: RefuseInput): ReachError {
+  const { causes, agents } = diagnosed(nobody.refusals, nobody);
+  const message = input.message + besides(nobody);
+  const advice = input.advice ?? adviceFor(input.reason) ?? adviceFor(causes[0]?.cause ?? '');
+  const { retryAfterMs } = input.options ?? {};
   const diagnosis: Diagnosis = {
     reason: input.reason,
-    message: input.message,
+    message,
+    ...(advice !== undefined && { advice }),
+    ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
+    causes,
     agents,
     ...(input.available && { available_versions: input.available }),
   };
-  return new ReachError(code, input.message, { ...input.options, diagnosis });
+  return new ReachError(code, message, { ...input.options, diagnosis });
+}
+
+/** Who did not even come to the filter that the message speaks of. */
+function besides(nobody: Nobody): string {
+  const furthest = Math.max(...nobody.refusals.map(({ stage }) => STAGES.indexOf(stage)));
+  const others = nobody.refusals.filter(({ stage }) => STAGES.indexOf(stage) < furthest);
+  if (others.length === 0) return '';
+  const causes = diagnosed(others, nobody).causes.map(({ message }) => message);
+  return `; of the others ${causes.join(', ')}`;
 }
 
 function wanted({ request }: Nobody): string {
@@ -178,16 +196,6 @@ function wanted({ request }: Nobody): string {
 
 function names(offers: readonly Offer[]): string {
   return [...new Set(offers.map((offer) => `${offer.agentName}#${offer.agentVersion}`))].slice(0, 5).join(', ');
-}
-
-/** `*` found no ability that has to do with the text. */
-export function offTopic(nearest: { ability: string; fit: number } | null): ReachError {
-  const message = 'no ability fits what the payload says; name an ability, or see GET /v1/abilities for what there is';
-  const closest =
-    nearest === null
-      ? []
-      : [{ name: nearest.ability, why: `nearest in meaning, but fits with ${nearest.fit.toFixed(2)} only` }];
-  return new ReachError('ability_not_found', message, { diagnosis: { reason: 'off_topic', message, closest } });
 }
 
 /** `*` needs words to go by. */

@@ -66,7 +66,14 @@ describe('who passes', () => {
     const now = () => new Date(0);
     const route = (breakers?: ScriptedBreakers) => {
       const view = world({ agents, breakers });
-      const deps = { world: () => view, matcher: new LexicalMatcher(), config: DEFAULT_ROUTER_CONFIG, newId, now };
+      const deps = {
+        world: () => view,
+        matcher: new LexicalMatcher(),
+        config: DEFAULT_ROUTER_CONFIG,
+        newId,
+        now,
+        random: () => 0,
+      };
       return new Router(deps).route(work());
     };
     const decision = await route(new ScriptedBreakers({}));
@@ -92,7 +99,8 @@ describe('who passes', () => {
   });
 
   test('the mark is that of the chosen one, not of another candidate', async () => {
-    const { router } = setUp([worker('a'), worker('b')], { 'b#1.0.0/work': BYPASS });
+    const better = worker('a', '1.0.0', undefined, { capabilities: [{ name: 'work', description: 'mends x' }] });
+    const { router } = setUp([better, worker('b')], { 'b#1.0.0/work': BYPASS });
     const { chosen, candidates, route_reason } = await router.route(work());
     expect(candidates).toHaveLength(2);
     expect(chosen).toEqual({ agent_name: 'a', agent_version: '1.0.0', ability: 'work', score: expect.any(Number) });
@@ -175,10 +183,13 @@ describe('versions', () => {
   test('one draw decides between the versions', async () => {
     const draws = [0.05, 0.049];
     const { router } = setUp(agents, { 'a#2.0.0/work': BYPASS }, { random: () => draws.shift()! });
-    const first = await router.route(work());
+    const first = await router.route(work({ version: '>=1.0.0' }));
     expect(first.chosen.agent_version).toBe('1.0.0');
     expect(first.excluded[0]!.reason).toBe('its breaker lets 5 % pass, not this: bypass since 12:03:01');
-    expect((await router.route(work())).chosen).toMatchObject({ agent_version: '2.0.0', admission: 'bypass' });
+    expect((await router.route(work({ version: '>=1.0.0' }))).chosen).toMatchObject({
+      agent_version: '2.0.0',
+      admission: 'bypass',
+    });
     expect(draws).toEqual([]);
   });
 });
@@ -202,23 +213,26 @@ describe('circuit_open', () => {
       const { code, message, options } = await refusal(router, work({ mode }));
       expect(code).toBe('circuit_open');
       expect(options.retryAfterMs).toBe(1_000);
+      const held = { cause: 'breaker_open', by: 'its breaker', since: expect.any(String), status: 'ready' };
+      const version = { agent_version: '1.0.0' };
       expect(options.diagnosis).toEqual({
         reason: 'breaker_open',
         message,
+        advice: expect.stringContaining('mend the agent'),
+        retry_after_ms: 1_000,
+        causes: [
+          { cause: 'breaker_open', count: 2, message: '2 are held back by their breakers' },
+          { cause: 'draining', count: 1, message: '1 is draining' },
+        ],
         agents: [
-          { agent_name: 'a', agent_version: '1.0.0', status: 'ready', since: expect.any(String), detail: OPEN.detail },
-          {
-            agent_name: 'b',
-            agent_version: '1.0.0',
-            status: 'ready',
-            since: expect.any(String),
-            detail: BYPASS.detail,
-          },
+          { agent_name: 'a', ...version, ...held, detail: OPEN.detail, retry_after_ms: OPEN.retryAfterMs },
+          { agent_name: 'b', ...version, ...held, detail: BYPASS.detail, retry_after_ms: BYPASS.retryAfterMs },
+          expect.objectContaining({ agent_name: 'c', cause: 'draining', by: 'the agent', status: 'draining' }),
         ],
       });
       expect(message).toBe(
         `circuit breakers hold back all that are ready for work: a 1.0.0: its breaker refuses: ${OPEN.detail}; ` +
-          'b 1.0.0: its breaker lets 5 % pass, not this: bypass since 12:03:01; try again in 1000 ms',
+          'b 1.0.0: its breaker lets 5 % pass, not this: bypass since 12:03:01; try again in 1000 ms; of the others 1 is draining',
       );
       expect(new ReachError(code, message, options).toProblem()).toMatchObject({ status: 503, degraded: true });
     },

@@ -65,7 +65,7 @@ describe('who is ready', () => {
     const decision = await routerOf(agents).route(open('bakes bread and cakes'));
     expect(decision).toMatchObject({ strategy: 'score_based', chosen: { agent_name: 'baker' } });
     expect(decision.route_reason).toContain(NOTE);
-    expect((await refusal(routerOf(agents), open('sews coats'))).code).toBe('ability_not_found');
+    expect((await refusal(routerOf(agents), open('walks dogs'))).code).toBe('ability_not_found');
     expect((await refusal(routerOf(agents.slice(2)), open('sews coats'))).code).toBe('degraded_mode');
   });
 
@@ -91,7 +91,8 @@ describe('the excess fails fast', () => {
     expect(options.retryAfterMs).toBe(retryAfterMs);
     expect(message).toContain(`${NOTE}; no agent is ready for work: a 1.0.0: ${status.status} since 12:03:01`);
     expect(options.diagnosis).toMatchObject({
-      reason: 'not_ready',
+      reason: 'degraded_mode',
+      retry_after_ms: retryAfterMs,
       agents: [{ agent_name: 'a', status: status.status }],
     });
     expect(new ReachError(code, message, options).toProblem()).toMatchObject({
@@ -104,7 +105,10 @@ describe('the excess fails fast', () => {
   test('never heard of is told as such', async () => {
     const { code, options } = await refusal(routerOf([describeAs('a', 'x', [])]), work({ mode: 'async' }));
     expect(code).toBe('degraded_mode');
-    expect(options.diagnosis?.reason).toBe('never_registered');
+    expect(options.diagnosis).toMatchObject({
+      reason: 'degraded_mode',
+      causes: [{ cause: 'never_registered', count: 1 }],
+    });
   });
 
   test('instances that only fail their health check are not called after all', async () => {

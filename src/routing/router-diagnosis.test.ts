@@ -1,4 +1,4 @@
-import { agent, instance, request, WordEmbedder, world } from '../../test/routing/fixtures';
+import { agent, instance, request, ScriptedBreakers, WordEmbedder, world } from '../../test/routing/fixtures';
 import { LexicalMatcher } from '../embeddings';
 import type { DescriptorDraft } from '../protocol/descriptor';
 import { ReachError } from '../protocol/reach-error';
@@ -237,9 +237,13 @@ describe('readiness', () => {
       accepted_message_types: ['query'],
       capabilities: ['invoice-ocr'],
     });
-    const { code, options } = await refusal([wrongType, ocr({}, [])], wanted);
+    const { code, message, options } = await refusal([wrongType, ocr({}, [])], wanted);
     expect(code).toBe('no_ready_instance');
-    expect(options.diagnosis?.agents?.map(({ agent_name }) => agent_name)).toEqual(['reader']);
+    expect(message).toMatch(
+      /^no agent is ready for invoice-ocr: reader .*; of the others 1 accepts other message types$/,
+    );
+    expect(options.diagnosis).toMatchObject({ reason: 'never_registered', message });
+    expect(options.diagnosis?.agents?.map(({ agent_name }) => agent_name)).toEqual(['reader', 'other']);
   });
 
   test('async waits for an agent that is known but not ready, and prefers one that is', async () => {
@@ -255,6 +259,120 @@ describe('readiness', () => {
     const both = await routerOf([asleep, awake]).route(request({ ...wanted, mode: 'async' }));
     expect(both.chosen.agent_name).toBe('zz_awake');
     expect((await refusal([asleep], { ability: 'invoice_ocr', mode: 'async' })).code).toBe('ability_not_found');
+  });
+});
+
+describe('mixed causes', () => {
+  const named = (name: string, draft: Partial<DescriptorDraft>, instances?: InstanceState[]) =>
+    agent({ name, version: '1.0.0', capabilities: ['invoice-ocr'], ...draft }, instances);
+  const everybody = [
+    named('a_typed', { accepted_message_types: ['query'] }),
+    named('b_old', { version: '0.9.0' }),
+    named('c_gone', {}, [instance({ status: 'expired', status_reason: 'its lease expired' })]),
+    named('d_ejected', {}, [instance({ status: 'unavailable', ejected_until: '2026-03-01T12:03:40.000Z' })]),
+    named('e_busy', {}, [instance({ in_flight: 4 })]),
+    named('f_busy', {}, [instance({ status: 'busy', status_reason: 'reported busy' })]),
+    named('g_never', {}, []),
+    named('h_draining', {}, [instance({ status: 'draining' })]),
+    named('i_sick', {}, [instance({ status: 'unavailable', health: 'failing' })]),
+  ];
+
+  test('are counted, the one nearest to success first, and each agent has its own', async () => {
+    const { message, options } = await refusal(everybody, { ability: 'invoice-ocr', version: '^1.0.0' });
+    const { causes, agents, advice } = options.diagnosis!;
+    expect(causes!.map(({ cause, count, message: told }) => [cause, count, told])).toEqual([
+      ['busy', 2, '2 are busy'],
+      ['ejected', 1, '1 is ejected for failing in a row'],
+      ['draining', 1, '1 is draining'],
+      ['unavailable', 1, '1 fails its health check'],
+      ['expired', 1, '1 is gone'],
+      ['never_registered', 1, '1 has no instance and never had one'],
+      ['version_mismatch', 1, '1 is of another version'],
+      ['message_type_not_accepted', 1, '1 accepts other message types'],
+    ]);
+    expect(agents!.map(({ agent_name, cause, by, retry_after_ms }) => [agent_name, cause, by, retry_after_ms])).toEqual(
+      [
+        ['e_busy', 'busy', 'its calls in flight', undefined],
+        ['f_busy', 'busy', 'the agent', undefined],
+        ['d_ejected', 'ejected', 'its failed calls', 30_000],
+        ['h_draining', 'draining', 'the agent', undefined],
+        ['i_sick', 'unavailable', 'its health check', undefined],
+        ['c_gone', 'expired', 'its lease', undefined],
+        ['g_never', 'never_registered', undefined, undefined],
+        ['b_old', 'version_mismatch', undefined, undefined],
+        ['a_typed', 'message_type_not_accepted', undefined, undefined],
+      ],
+    );
+    expect(advice).toContain('mode async');
+    expect(message).toMatch(/; of the others 1 is of another version, 1 accepts other message types$/);
+  });
+
+  test('agents are ten at most, counts are of all', async () => {
+    const many = Array.from({ length: 30 }, (_, n) => named(`n_${n}`, {}, []));
+    const { options } = await refusal(many, { ability: 'invoice-ocr' });
+    expect(options.diagnosis?.agents).toHaveLength(10);
+    expect(options.diagnosis?.causes).toEqual([{ cause: 'never_registered', count: 30, message: expect.any(String) }]);
+  });
+
+  test('a breaker that an operator holds open tells who and since when', async () => {
+    const gates = {
+      'reader#1.0.0/invoice-ocr': {
+        share: 0,
+        detail: 'held open by ops',
+        retryAfterMs: 5_000,
+        state: 'open',
+        since: '2026-03-01T11:00:00.000Z',
+        by: 'ops',
+      },
+    } as const;
+    const view = world({ agents: [ocr()], breakers: new ScriptedBreakers(gates) });
+    const router = new Router({ world: () => view, matcher: new LexicalMatcher(), config: DEFAULT_ROUTER_CONFIG });
+    const { diagnosis } = await router.explain(request({ ability: 'invoice-ocr' }));
+    expect(diagnosis).toMatchObject({
+      retry_after_ms: 5_000,
+      agents: [{ status: 'open', since: '2026-03-01T11:00:00.000Z', by: 'ops', detail: 'held open by ops' }],
+    });
+  });
+});
+
+describe('what to do', () => {
+  const versions = ['2.0.0-rc.1', '1.10.0'].map((version) => ocr({ version }));
+
+  test.each([
+    ['a pre-release in the range is named', { version: '>=2.0.0-0 <1.0.0 || >=1.11.0' }, 'ask for 2.0.0-rc.1'],
+    ['no such major', { version: '^3.0.0' }, 'ask for a version that is there, such as 2.0.0-rc.1'],
+    ['a type nobody takes', { type: 'command' }, 'send it as "task"'],
+    ['nothing like the name', { ability: 'weather' }, 'POST /v1/abilities:search'],
+    ['a misspelt name', { ability: 'invoice-orc' }, 'use one of the nearest names'],
+  ])('%s', async (_what, asked, advice) => {
+    const { options } = await refusal(versions, { ability: 'invoice-ocr', ...asked });
+    expect(options.diagnosis?.advice).toContain(advice);
+  });
+
+  test('every diagnosis has advice, and one that may pass by itself says when', async () => {
+    const refusals = await Promise.all([
+      refusal([], { ability: '*', payload: { text: 'x' } }),
+      refusal([ocr()], { target_agent: 'raeder' }),
+      refusal([ocr()], { target_agent: 'reader#9.0.0' }),
+      refusal([ocr()], { target_agent: 'reader', ability: 'haiku' }),
+      refusal([ocr({}, [])], { ability: 'invoice-ocr' }),
+      refusal([ocr()], { ability: 'invoice-ocr', exclude: ['reader#1.0.0'] }),
+      refusal([ocr()], { ability: 'invoice-ocr', chain: ['reader/invoice-ocr'] }),
+    ]);
+    for (const { code, message, options } of refusals) {
+      expect(options.diagnosis).toMatchObject({ message, advice: expect.stringMatching(/\S/) });
+      expect(options.diagnosis?.retry_after_ms).toBe(options.retryAfterMs);
+      if (code === 'no_ready_instance') expect(options.retryAfterMs).toBeGreaterThan(0);
+    }
+  });
+
+  test('who offers it instead stands among the agents', async () => {
+    const poet = agent({ name: 'poet', version: '1.0.0', capabilities: ['haiku'] }, [instance({ status: 'busy' })]);
+    const { options } = await refusal([ocr(), poet], { target_agent: 'reader', ability: 'haiku' });
+    expect(options.diagnosis).toMatchObject({
+      advice: 'leave the agent out, or ask poet',
+      agents: [{ agent_name: 'poet', status: 'busy', cause: 'not_asked' }],
+    });
   });
 });
 
@@ -279,7 +397,7 @@ describe('ability *', () => {
       expect(code).toBe('ability_not_found');
       expect(options.diagnosis).toMatchObject({
         reason: 'off_topic',
-        closest: [{ why: expect.stringContaining('fits with 0.') }],
+        closest: expect.arrayContaining([{ name: 'weather', why: expect.stringContaining('fits with 0.') }]),
       });
     }
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Matcher } from '../protocol/matching';
+import type { AbilityText, Matcher } from '../protocol/matching';
 import type { AdmissionMark } from '../protocol/reliability';
 import type { Decision, InstanceState } from '../protocol/shapes';
 import type { World } from '../protocol/world';
@@ -10,6 +10,7 @@ import { toDecision, toExplanation, toFailedExplanation, type RecordContext } fr
 import { instanceWeight, pickWeighted } from './instances';
 import type { Outcome } from './outcome';
 import { isFullBy, isReady } from './readiness';
+import { recordingOf, type Recording, type RecordingContext } from './replay/recording';
 import { scopeOf } from './scope';
 import { effectiveWeights, requireWeights } from './score';
 import { searchByMeaning } from './search';
@@ -27,6 +28,28 @@ export interface RouterDeps {
   now?: () => Date;
   /** Ids of decisions. Default UUIDs. */
   newId?: () => string;
+  /** Keeps what is decided. Default: nobody does. */
+  recorder?: DecisionRecorder;
+}
+
+/** Keeps what routers decide (R23). Neither call may throw, nor take long. */
+export interface DecisionRecorder {
+  /** Names this process in the records. */
+  readonly madeBy: string;
+  /** Whether this decision is kept: a sample may do. */
+  wants(decisionId: string): boolean;
+  keep(recording: Recording): void;
+  /** A decision could not be recorded: a bug, which must not fail a request. */
+  lost(error: unknown): void;
+}
+
+/** What a decision is made for. */
+export interface DecisionOccasion {
+  reachId?: string;
+  /** A refusal names its decision in its problem document. Default false. */
+  tellsCaller?: boolean;
+  /** A refusal is not kept, as somebody asks again and again until there is none. Default false. */
+  refusalIsNoNews?: boolean;
 }
 
 /** A decision as {@link Router.stillGood} looks at it. */
@@ -43,7 +66,7 @@ export interface PickOptions {
 
 /** Chooses an agent for a request: filter → score → choose → explain (R16–R20, R22). Does no I/O of its own. */
 export class Router {
-  private readonly deps: Required<RouterDeps>;
+  private readonly deps: Required<Omit<RouterDeps, 'recorder'>> & Pick<RouterDeps, 'recorder'>;
   private readonly indexes = new IndexCache();
   private readonly chooser: Chooser;
   private readonly weights: ReturnType<typeof effectiveWeights>;
@@ -74,9 +97,13 @@ export class Router {
    *   `payload_schema_mismatch` (with `errors`), `no_ready_instance`, `all_instances_unavailable`, `circuit_open`,
    *   `degraded_mode` (with `retryAfterMs`), each with a `diagnosis`; `invalid_request` for what cannot be understood
    */
-  async route(request: RouteRequest): Promise<Decision> {
+  async route(request: RouteRequest, occasion: DecisionOccasion = {}): Promise<Decision> {
     const { outcome, context } = await this.choose(request, false);
-    if (outcome.kind === 'refused') throw outcome.error;
+    const kept = this.record(outcome, context, occasion);
+    if (outcome.kind === 'refused') {
+      const { decisionId: decision_id } = context;
+      throw kept && occasion.tellsCaller ? outcome.error.with({ decision_id }) : outcome.error;
+    }
     this.chooser.advance(outcome);
     const decision = toDecision(outcome, context);
     if (decision.chosen.admission) this.deps.world().breakers?.admitted?.(outcome.chosen.offer.breakerKey);
@@ -105,7 +132,7 @@ export class Router {
     const { agent_name, agent_version, ability, admission } = decision.chosen;
     const offer = findOffer(index, { agent_name, agent_version, ability });
     if (offer === null) return false;
-    const sieve = new Sieve(index, scopeOf(request), request, { mustBeReady: true });
+    const sieve = new Sieve(index, scopeOf(request), request, { mustBeReady: true, routes: world.routes });
     if (sieve.ownRefusal(offer) !== null) return false;
     return !world.breakers || stillPasses(world.breakers.gate(offer.breakerKey), admission);
   }
@@ -140,18 +167,42 @@ export class Router {
     return searchByMeaning(this.index(), this.deps.matcher, { query, limit });
   }
 
+  /** What all abilities say about themselves now, each once. */
+  texts(): readonly AbilityText[] {
+    return this.index().all.texts;
+  }
+
   private index(): AbilityIndex {
     return this.indexes.of(this.deps.world());
   }
 
-  private async choose(request: RouteRequest, dryRun: boolean): Promise<{ outcome: Outcome; context: RecordContext }> {
+  /** Answers whether it is kept. */
+  private record(outcome: Outcome, context: MadeContext, { reachId, refusalIsNoNews }: DecisionOccasion): boolean {
+    const { recorder, config, matcher } = this.deps;
+    if (!recorder?.wants(context.decisionId) || (refusalIsNoNews && outcome.kind === 'refused')) return false;
+    try {
+      recorder.keep(recordingOf(outcome, { ...context, config, matcher, madeBy: recorder.madeBy, reachId }));
+      return true;
+    } catch (bug) {
+      recorder.lost(bug);
+      return false;
+    }
+  }
+
+  private async choose(request: RouteRequest, dryRun: boolean): Promise<{ outcome: Outcome; context: MadeContext }> {
     const world = this.deps.world();
-    const outcome = await this.chooser.choose({ index: this.indexes.of(world), world, request, dryRun });
+    const index = this.indexes.of(world);
+    const outcome = await this.chooser.choose({ index, world, request, dryRun });
     const { instanceWeights } = this.deps.config;
     const recorded = { decisionId: this.deps.newId(), at: this.deps.now() };
-    return { outcome, context: { request, stats: world.stats, weights: this.weights, instanceWeights, ...recorded } };
+    const { stats } = world;
+    const context = { request, stats, weights: this.weights, instanceWeights, world, index, ...recorded };
+    return { outcome, context };
   }
 }
+
+/** The circumstances of a decision, for its records. */
+type MadeContext = RecordContext & Pick<RecordingContext, 'world' | 'index'>;
 
 function findOffer(
   index: AbilityIndex,

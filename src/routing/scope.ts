@@ -1,6 +1,9 @@
 import { closestNames } from '../protocol/nearest';
+import type { Diagnosis } from '../protocol/shapes';
 import { ReachError } from '../protocol/reach-error';
 import { compareVersionsDescending, isVersionRange, normalizeVersion, VERSION_RANGE_FIX } from '../protocol/versions';
+import { adviceFor } from './advice';
+import { readinessOf } from './readiness';
 import { toGroup, type AbilityIndex, type Offer, type OfferGroup } from './ability-index';
 import type { RouteRequest } from './types';
 
@@ -79,35 +82,74 @@ export function groupIn(index: AbilityIndex, scope: Scope): OfferGroup {
 function abilityNotFound(index: AbilityIndex, ability: string | undefined): ReachError {
   if (ability === undefined) {
     const message = 'no agent is registered yet; register one with POST /v1/agents';
+    const advice = 'register an agent: agent-reach register FILE, or POST /v1/agents';
     return new ReachError('ability_not_found', message, {
-      diagnosis: { reason: 'name_mismatch', message, closest: [] },
+      diagnosis: { reason: 'name_mismatch', message, advice, closest: [] },
     });
   }
   const closest = closestNames(ability, index.abilityNames(), NAMES_IN_HINT);
   const message = `nobody offers the ability ${JSON.stringify(ability)}; ${hint(closest, 'GET /v1/abilities lists what there is')}`;
-  return new ReachError('ability_not_found', message, { diagnosis: { reason: 'name_mismatch', message, closest } });
+  return new ReachError('ability_not_found', message, { diagnosis: unknownName('name_mismatch', message, closest) });
 }
 
 function agentNotFound(index: AbilityIndex, agent: string): ReachError {
   const closest = closestNames(agent, index.agentNames(), NAMES_IN_HINT);
   const message = `there is no agent ${JSON.stringify(agent)}; ${hint(closest, 'GET /v1/agents lists who is there')}`;
-  return new ReachError('agent_not_found', message, { diagnosis: { reason: 'agent_unknown', message, closest } });
+  return new ReachError('agent_not_found', message, { diagnosis: unknownName('agent_unknown', message, closest) });
 }
+
+function unknownName(
+  reason: 'name_mismatch' | 'agent_unknown',
+  message: string,
+  closest: NonNullable<Diagnosis['closest']>,
+): Diagnosis {
+  const advice = closest.length > 0 ? adviceFor(reason) : `nothing has a name like it: ${LOOK_BY[reason]}`;
+  return { reason, message, ...(advice !== undefined && { advice }), closest };
+}
+
+/** Where to look when no name is near. */
+const LOOK_BY = {
+  name_mismatch: 'POST /v1/abilities:search finds abilities by meaning, and `*` takes whichever fits the text',
+  agent_unknown: 'GET /v1/agents lists who is there, and an ability can be asked for without naming an agent',
+} as const;
 
 function noSuchVersion({ agent, version }: Scope, ofAgent: OfferGroup): ReachError {
   const available_versions = versionsOf(ofAgent.offers);
   const message = `${agent} has no version ${version}; there is ${available_versions.join(', ')}`;
-  const diagnosis = { reason: 'version_mismatch' as const, message, available_versions };
+  const advice = `name one that is there, such as ${agent}#${available_versions[0]}, or leave the version out`;
+  const diagnosis = { reason: 'version_mismatch' as const, message, advice, available_versions };
   return new ReachError('version_not_found', message, { diagnosis });
 }
 
 function notOfThisAgent(index: AbilityIndex, { ability, agent }: Scope, offers: readonly Offer[]): ReachError {
   const own = [...new Set(offers.map((offer) => offer.capability.name))];
-  const others = [...new Set(index.ability(ability!)?.offers.map((offer) => offer.agentName))].slice(0, NAMES_IN_HINT);
+  const offering = index.ability(ability!)?.offers ?? [];
+  const others = [...new Set(offering.map((offer) => offer.agentName))].slice(0, NAMES_IN_HINT);
   const closest = closestNames(ability!, own, NAMES_IN_HINT);
   const elsewhere = others.length > 0 ? `; ${others.join(', ')} does` : '';
   const message = `${agent} does not offer ${JSON.stringify(ability)}, it offers ${own.slice(0, 10).join(', ')}${elsewhere}`;
-  return new ReachError('ability_not_found', message, { diagnosis: { reason: 'name_mismatch', message, closest } });
+  const advice =
+    others.length > 0
+      ? `leave the agent out, or ask ${others[0]}`
+      : `ask ${agent} for one of its own, or name an ability that is there`;
+  const agents = offering.slice(0, NAMES_IN_HINT).map((offer) => offersIt(index, offer));
+  return new ReachError('ability_not_found', message, {
+    diagnosis: { reason: 'name_mismatch', message, advice, closest, ...(agents.length > 0 && { agents }) },
+  });
+}
+
+/** Somebody else who was not asked. */
+function offersIt(index: AbilityIndex, offer: Offer): NonNullable<Diagnosis['agents']>[number] {
+  const { status, since, detail } = readinessOf(index.agentOf(offer));
+  const told = `offers it: ${detail}`;
+  return {
+    agent_name: offer.agentName,
+    agent_version: offer.agentVersion,
+    status,
+    since,
+    detail: told,
+    cause: 'not_asked',
+  };
 }
 
 function hint(closest: readonly { name: string; why: string }[], otherwise: string): string {

@@ -49,10 +49,11 @@ export function newcomerP50Ms(measured: readonly (AbilityStats | null)[]): numbe
   return known.length % 2 === 1 ? known[middle]! : (known[middle - 1]! + known[middle]!) / 2;
 }
 
-/** Mean of the success rate's posterior under {@link RELIABILITY_PRIOR}. */
+/** Mean of the success rate's posterior under {@link RELIABILITY_PRIOR}; outcomes count by what they still weigh. */
 export function reliabilityScore(stats: AbilityStats | null): number {
-  const requests = Math.max(0, stats?.requests ?? 0);
-  const failures = Math.min(requests, Math.max(0, stats?.failures ?? 0));
+  const outcomes = stats?.evidence ?? stats;
+  const requests = Math.max(0, outcomes?.requests ?? 0);
+  const failures = Math.min(requests, Math.max(0, outcomes?.failures ?? 0));
   const { successes: priorSuccesses, failures: priorFailures } = RELIABILITY_PRIOR;
   return rounded((requests - failures + priorSuccesses) / (requests + priorSuccesses + priorFailures));
 }
@@ -87,13 +88,12 @@ function weightsInvalid(where: string, message: string): ReachError {
 }
 
 /** Sum product of factors and weights (R17). */
-export function totalScore(factors: ScoreFactors, weights: Record<FactorName, number>): number {
-  return rounded(
-    Math.min(
-      1,
-      FACTORS.reduce((sum, factor) => sum + weights[factor] * factors[factor], 0),
-    ),
-  );
+export function totalScore(factors: Readonly<ScoreFactors>, weights: Record<FactorName, number>): number {
+  const sum =
+    weights.semantic_similarity * factors.semantic_similarity +
+    weights.latency_score * factors.latency_score +
+    weights.reliability_score * factors.reliability_score;
+  return rounded(Math.min(1, sum));
 }
 
 /**

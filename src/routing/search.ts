@@ -1,6 +1,7 @@
-import type { Match, Matcher } from '../protocol/matching';
+import type { Matcher } from '../protocol/matching';
 import { ReachError } from '../protocol/reach-error';
 import type { AbilityIndex } from './ability-index';
+import { confidences } from './certainty';
 import { rounded } from './score';
 import type { AbilityHit } from './types';
 
@@ -14,32 +15,31 @@ export async function searchByMeaning(
   search: { query: string; limit: number },
 ): Promise<AbilityHit[]> {
   const { query, limit } = search;
-  if (query.trim() === '') {
+  if (isBlank(query)) {
     const errors = [{ pointer: '/query', message: 'is blank', fix: 'say in a few words what is needed' }];
     throw new ReachError('invalid_request', '/query is blank; say in a few words what is needed', { errors });
   }
   const { texts, speakers } = index.all;
   if (texts.length === 0) return [];
   const matches = await matcher.similarities(query, texts, { limit: Math.max(limit, CONSIDERED) });
-  const shares = sharesOf(matches);
-  const hits = matches.flatMap((match, i) =>
-    speakers[match.position]!.filter((offer) => (offer.siblings?.[0] ?? offer) === offer).map(
-      ({ capability, agentName, agentVersion }) => ({
-        ability: capability.name,
-        agent_name: agentName,
-        agent_version: agentVersion,
-        score: rounded(match.fit),
-        confidence: rounded(match.fit * shares[i]!),
-      }),
-    ),
+  const found = matches.flatMap((match) =>
+    speakers[match.position]!.filter((offer) => (offer.siblings?.[0] ?? offer) === offer).map((offer) => ({
+      ability: offer.capability.name,
+      offer,
+      match,
+    })),
   );
-  return hits.slice(0, limit);
+  const certain = confidences(found);
+  return found.slice(0, limit).map(({ ability, offer, match }, i) => ({
+    ability,
+    agent_name: offer.agentName,
+    agent_version: offer.agentVersion,
+    score: rounded(match.fit),
+    confidence: certain[i]!,
+  }));
 }
 
-/** How the matches divide the certainty among them (softmax of closeness). */
-function sharesOf(matches: readonly Match[]): number[] {
-  const best = Math.max(...matches.map(({ closeness }) => closeness));
-  const weights = matches.map(({ closeness }) => Math.exp(closeness - best));
-  const sum = weights.reduce((total, weight) => total + weight, 0);
-  return weights.map((weight) => weight / sum);
+/** No letter, digit or symbol: spaces of any width, and characters that cannot be seen. */
+function isBlank(text: string): boolean {
+  return /^[\p{Z}\p{C}]*$/u.test(text);
 }

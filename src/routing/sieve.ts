@@ -1,12 +1,15 @@
 import { validatePayload, type JsonSchema } from '../protocol/json-schema';
 import { linkOf } from '../protocol/lineage';
 import { ReachError, type FieldError } from '../protocol/reach-error';
+import type { RouteTable } from '../protocol/route-table';
 import { selectVersions } from '../protocol/versions';
 import type { AbilityIndex, Offer, SharedSchema } from './ability-index';
 import type { Admission, Admissions } from './admissions';
 import { hasReadyInstance, readinessOf } from './readiness';
 import { inScope, type Scope } from './scope';
 import type { RouteRequest } from './types';
+import { representative } from './versions/choose-version';
+import { Splits } from './versions/splits';
 import { percent } from './wording';
 
 /** The filters after the name, in their order. A failure is reported for the last one that anybody came to. */
@@ -18,6 +21,7 @@ export const STAGES = [
   'ancestor',
   'readiness',
   'breaker',
+  'route_weight_zero',
   'superseded',
 ] as const;
 export type Stage = (typeof STAGES)[number];
@@ -27,7 +31,12 @@ export interface SieveOptions {
   mustBeReady: boolean;
   /** The breakers to pass; absent when there are none, or when they do not count. */
   admissions?: Admissions;
+  /** The route table; absent when nobody has written a route. */
+  routes?: RouteTable;
 }
+
+/** What keeps a version from taking a call now, though it fits: others of its agent stand in. */
+const NOT_NOW: ReadonlySet<Stage> = new Set<Stage>(['tried', 'readiness', 'breaker']);
 
 /** Filters the offers of one request (R20, R14, R28). What costs is remembered. */
 export class Sieve {
@@ -36,6 +45,9 @@ export class Sieve {
   private readonly tried: ReadonlySet<string>;
   /** Calls that wait for this one: one of them again would be a loop (R10). */
   private readonly above: ReadonlySet<string> | null;
+  /** What routes say of the versions of agents (R21). */
+  readonly splits: Splits;
+  private readonly bearers = new Map<readonly Offer[], Offer | undefined>();
 
   constructor(
     private readonly index: AbilityIndex,
@@ -44,6 +56,7 @@ export class Sieve {
     private readonly options: SieveOptions,
   ) {
     this.tried = new Set(request.exclude);
+    this.splits = new Splits({ index, routes: options.routes, scope, request });
     this.above = request.chain && request.chain.length > 0 ? new Set(request.chain) : null;
   }
 
@@ -55,8 +68,26 @@ export class Sieve {
   refusal(offer: Offer): Stage | null {
     const own = this.ownRefusal(offer);
     if (own || !offer.siblings) return own;
-    const best = offer.siblings.find((sibling) => inScope(sibling, this.scope) && this.ownRefusal(sibling) === null);
-    return best === offer ? null : 'superseded';
+    return this.bearerOf(offer.siblings) === offer ? null : 'superseded';
+  }
+
+  /** The versions of an offer's agent that fit the request, usable now or not. */
+  family(offer: Offer): { offer: Offer; usable: boolean }[] {
+    return (offer.siblings ?? [offer]).flatMap((sibling) => {
+      if (!inScope(sibling, this.scope)) return [];
+      const stage = this.ownRefusal(sibling);
+      return stage === null || NOT_NOW.has(stage) ? [{ offer: sibling, usable: stage === null }] : [];
+    });
+  }
+
+  /** The version that stands for its agent while agents are compared: the one that bears the most of the calls. */
+  private bearerOf(siblings: readonly Offer[]): Offer | undefined {
+    if (this.bearers.has(siblings)) return this.bearers.get(siblings);
+    const family = this.family(siblings[0]!);
+    const version = family.length === 0 ? null : representative(this.splits.question(family));
+    const bearer = family.find(({ offer }) => offer.agentVersion === version)?.offer;
+    this.bearers.set(siblings, bearer);
+    return bearer;
   }
 
   /** {@link refusal} without regard to other versions of the agent. */
@@ -68,7 +99,13 @@ export class Sieve {
     if (this.tried.size > 0 && this.tried.has(`${offer.agentName}#${offer.agentVersion}`)) return 'tried';
     if (this.above?.has(linkOf(offer.agentName, offer.capability.name))) return 'ancestor';
     if (this.options.mustBeReady && !hasReadyInstance(agent)) return 'readiness';
-    return this.admission(offer)?.passes === false ? 'breaker' : null;
+    if (this.admission(offer)?.passes === false) return 'breaker';
+    return this.splits.bars(offer) ? 'route_weight_zero' : null;
+  }
+
+  /** Whether readiness and breakers do not count. */
+  get patient(): boolean {
+    return !this.options.mustBeReady;
   }
 
   /** How an offer meets its breaker; null when that is closed, or when breakers do not count. */
@@ -119,8 +156,10 @@ export class Sieve {
         return readinessOf(agent).detail;
       case 'breaker':
         return heldBack(this.admission(offer));
+      case 'route_weight_zero':
+        return `its route has weight 0 for the group ${this.request.group}, which means none; raise it with PUT /v1/routes`;
       case 'superseded':
-        return 'a higher version of the same agent fits as well';
+        return 'another version of the same agent takes this';
     }
   }
 
@@ -129,7 +168,7 @@ export class Sieve {
     if (offer.onlyVersion && this.request.version === undefined) return true;
     let versions = this.versionsByAgent.get(offer.agentName);
     if (!versions) this.versionsByAgent.set(offer.agentName, (versions = this.fittingVersions(offer)));
-    return versions.has(offer.agentVersion);
+    return versions.has(offer.agentVersion) || (this.request.version === undefined && this.splits.names(offer));
   }
 
   private fittingVersions({ agentName }: Offer): ReadonlySet<string> {

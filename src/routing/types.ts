@@ -1,6 +1,16 @@
 import type { ErrorCode } from '../protocol/error-codes';
 import type { FieldError } from '../protocol/reach-error';
-import type { Candidate, Decision, Diagnosis, Exclusion, Json, JsonObject, ScoreFactors } from '../protocol/shapes';
+import { DEFAULT_EXPLORATION, type ExplorationSettings } from './exploration';
+import type {
+  Candidate,
+  Decision,
+  Diagnosis,
+  Exclusion,
+  Json,
+  JsonObject,
+  ScoreFactors,
+  VersioningRecord,
+} from '../protocol/shapes';
 
 export type ChoiceStrategy = 'score_based' | 'round_robin' | 'random';
 
@@ -27,6 +37,18 @@ export interface RouterConfig {
   weights: Record<FactorName, number>;
   instanceWeights: InstanceWeights;
   rules: RoutingRule[];
+  /** Whether somebody else than the winner is tried now and then (R17). */
+  exploration: ExplorationSettings;
+  /** When an ability that was left open counts as found. */
+  openMatch: OpenMatchSettings;
+}
+
+/** `router.open_match`: when an ability that a request leaves open (`*`) counts as found. */
+export interface OpenMatchSettings {
+  /** The least that an ability must fit the text, 0–1; below it is off topic. */
+  minFit: number;
+  /** The least confidence in the best of them, 0–1; below it several are alike and none is taken. 0: whatever fits is taken. */
+  minConfidence: number;
 }
 
 /** Weights of R18. */
@@ -44,6 +66,8 @@ export const DEFAULT_ROUTER_CONFIG: RouterConfig = {
   weights: { semantic_similarity: 0.6, latency_score: 0.2, reliability_score: 0.2 },
   instanceWeights: { load: 0.5, latency: 0.3, reliability: 0.2 },
   rules: [],
+  exploration: DEFAULT_EXPLORATION,
+  openMatch: { minFit: 0.5, minConfidence: 0 },
 };
 
 /** What routing reads of an envelope. At least one of `ability` and `target_agent` is there; ability `*` means any. */
@@ -61,6 +85,10 @@ export interface RouteRequest {
   version?: string;
   /** Canary group. */
   group: string;
+  /** Calls with the same key go to the same version of an agent (R21). Absent: chance decides. */
+  sticky_key?: string;
+  /** What is recorded of the key, by agent: a replay knows no more (R23). */
+  sticky_hash?: (agentName: string) => string | undefined;
   /** `async` is accepted while nobody is ready. */
   mode: 'sync' | 'async';
   metadata: Record<string, string>;
@@ -81,6 +109,8 @@ export interface RouteExplanation {
   strategy: Decision['strategy'] | null;
   confidence: number;
   explored: boolean;
+  /** How its version was chosen, where there was a choice (R21). */
+  versioning?: VersioningRecord;
   candidates: Candidate[];
   excluded: Exclusion[];
   excluded_count: number;

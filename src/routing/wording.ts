@@ -2,7 +2,7 @@
 import type { BreakerGate } from '../protocol/reliability';
 import type { Decision } from '../protocol/shapes';
 import type { DegradedMode } from '../protocol/world';
-import type { ScoredOffer } from './candidates';
+import type { ByChance, ScoredOffer } from './candidates';
 import type { FactorName } from './types';
 
 const PHRASES: Record<FactorName, string> = {
@@ -19,6 +19,8 @@ export interface ReasonInput {
   candidateCount: number;
   excludedCount: number;
   weights: Record<FactorName, number>;
+  /** What chance did. */
+  exploration?: ByChance;
   /** Further clauses, such as that it is not ready now. */
   notes: readonly string[];
 }
@@ -28,7 +30,8 @@ export function routeReason(input: ReasonInput): string {
   return [mainClause(input), ...matchingNotes(input.chosen), ...input.notes].join('; ');
 }
 
-function mainClause({ strategy, chosen, runnerUp, candidateCount, excludedCount, weights }: ReasonInput): string {
+function mainClause(input: ReasonInput): string {
+  const { strategy, chosen, runnerUp, candidateCount, excludedCount, weights, exploration } = input;
   const name = chosen.offer.agentName;
   const ability = chosen.offer.capability.name;
   if (strategy === 'rule') return `${name} takes ${ability} by an explicit rule`;
@@ -39,14 +42,21 @@ function mainClause({ strategy, chosen, runnerUp, candidateCount, excludedCount,
     if (strategy === 'direct') return `${name} was named by the caller and takes ${ability}${others}`;
     return `${name} is the only agent that can take ${ability}, score ${short(chosen.score)}${others}`;
   }
+  if (exploration?.explored) return explorationClause(chosen, exploration);
   const second =
     runnerUp.offer.agentName === name ? `${name}'s ${runnerUp.offer.capability.name}` : runnerUp.offer.agentName;
   return `${name} takes ${ability} with score ${short(chosen.score)}, ahead of ${second} ${short(runnerUp.score)}: ${whatDecided(chosen, runnerUp, weights)}`;
 }
 
+/** That somebody else than the winner is tried (R17). */
+function explorationClause({ offer, score }: ScoredOffer, { winner, record }: ByChance): string {
+  const from = record.among > 1 ? ` from ${record.among} near to the winner` : '';
+  return `${offer.agentName} is tried for ${offer.capability.name} (exploration) with score ${short(score)}, drawn${from} instead of ${winner.offer.agentName} ${short(winner.score)}`;
+}
+
 /** The part of the score that put the winner ahead. */
 function whatDecided(winner: ScoredOffer, runnerUp: ScoredOffer, weights: Record<FactorName, number>): string {
-  if (winner.score === runnerUp.score) return 'a tie, which goes to the name that sorts first';
+  if (winner.score === runnerUp.score) return 'a tie, settled by lot where that may be, else by name';
   const leads = (Object.keys(PHRASES) as FactorName[]).map((factor) => ({
     factor,
     lead: weights[factor] * (winner.factors[factor] - runnerUp.factors[factor]),

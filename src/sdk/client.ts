@@ -26,10 +26,14 @@ import type { Json, JsonObject, Receipt, Trace } from '../protocol/shapes';
 import type { ClientOptions, InvokeOptions, ListFilter, RequestOptions, WaitOptions } from './client-types';
 import { ContextHandle, ContextsClient } from './contexts';
 import { DeadLettersClient } from './dead-letters';
+import { DecisionsClient } from './decisions';
+import { DoctorClient } from './doctor';
 import { compactOver, LargePayloads } from './large-payloads';
 import { pollUntilEnd, resultOf } from './long-poll';
 import { publishCall, type Published, type PublishOptions } from './publish';
 import { CallbacksClient } from './callbacks';
+import { RoutesClient } from './routes';
+import { scalingHints, stats, type ScalingFilter, type ScalingHint, type Stats } from './scaling';
 import { SubscriptionsClient } from './subscriptions';
 import { Budget, monotonic, type Clock } from './time';
 import { Transport, type TransportCall } from './transport';
@@ -53,10 +57,14 @@ export type { EnvelopeDraft } from '../protocol/envelope';
 export type * from './client-types';
 export type * from './contexts';
 export type * from './dead-letters';
+export type * from './decisions';
+export type * from './doctor';
 export type * from './publish';
 export type * from './subscriptions';
 export { verifyCallback, type CallbackHeaders, type VerifiedCallback } from './callback';
 export type * from './callbacks';
+export type * from './routes';
+export type * from './scaling';
 export type * from './wire-types';
 export type { ReachResult } from './wire-types';
 
@@ -81,10 +89,16 @@ export class AgentReachClient {
   readonly #clock: Clock;
   /** What could not be delivered: why, and once more (R31). */
   readonly deadLetters: DeadLettersClient;
+  /** Why which agent, and what if (R23). */
+  readonly decisions: DecisionsClient;
   /** Who gets the events of which topics (R3). */
   readonly subscriptions: SubscriptionsClient;
   /** Who was told of the end of a reach, and once more (R5). */
   readonly callbacks: CallbacksClient;
+  /** How the versions of agents share calls (R21). */
+  readonly routes: RoutesClient;
+  /** What goes wrong quietly (R39). */
+  readonly doctor: DoctorClient;
   /** Fields that reaches share (R32). */
   readonly contexts: ContextsClient;
 
@@ -93,8 +107,11 @@ export class AgentReachClient {
     this.#transport = transport ?? new Transport(options);
     this.#payloads = new LargePayloads(this.#transport);
     this.deadLetters = new DeadLettersClient(this.#transport);
+    this.decisions = new DecisionsClient(this.#transport);
     this.subscriptions = new SubscriptionsClient(this.#transport);
     this.callbacks = new CallbacksClient(this.#transport);
+    this.routes = new RoutesClient(this.#transport);
+    this.doctor = new DoctorClient(this.#transport);
     this.contexts = new ContextsClient(this.#transport, options.random);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#clock = options.clock ?? monotonic;
@@ -257,6 +274,16 @@ export class AgentReachClient {
     const { dryRun, replace, ...rest } = options;
     const query = { dry_run: dryRun || undefined, replace: replace || undefined };
     return this.#call({ method: 'POST', path: '/v1/agents', body: descriptor, query, retry: 'always', ...rest });
+  }
+
+  /** How many instances each agent needs, and why (R35). */
+  scalingHints(options: ScalingFilter & RequestOptions = {}): Promise<ScalingHint[]> {
+    return scalingHints(this.#transport, options);
+  }
+
+  /** What every agent is doing, and all of them together (R34). */
+  stats(options: ScalingFilter & RequestOptions = {}): Promise<Stats> {
+    return stats(this.#transport, options);
   }
 
   /** Closes the connections once running requests are done. */

@@ -51,6 +51,8 @@ export interface TransportCall {
 export interface TransportAnswer<T> {
   status: number;
   body: T;
+  /** The header `ETag`, where there is one. */
+  etag?: string;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -130,7 +132,9 @@ export class Transport {
     if (answer.statusCode >= 300)
       return answerFailure(errorOf({ status: answer.statusCode, text, retryAfterMs, origin: this.origin }));
     try {
-      return { status: answer.statusCode, body: (text === '' ? undefined : JSON.parse(text)) as T };
+      const { etag } = answer.headers;
+      const body = (text === '' ? undefined : JSON.parse(text)) as T;
+      return { status: answer.statusCode, body, ...(typeof etag === 'string' && { etag }) };
     } catch {
       return answerFailure(errorOf({ status: 502, text: '', retryAfterMs, origin: this.origin }));
     }

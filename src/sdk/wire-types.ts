@@ -15,6 +15,7 @@ import type {
   ReachStatus,
   Receipt,
   ScoreFactors,
+  VersioningRecord,
 } from '../protocol/shapes';
 import type { AbilityStats } from '../protocol/world';
 
@@ -115,7 +116,15 @@ export interface RegistrationView {
 export interface AbilityView {
   name: string;
   description: string;
-  agents: { agent_name: string; agent_version: string; status: InstanceState['status']; description: string }[];
+  agents: {
+    agent_name: string;
+    agent_version: string;
+    status: InstanceState['status'];
+    description: string;
+    /** Only where one ability was asked for. */
+    input_schema?: JsonObject | boolean;
+    output_schema?: JsonObject | boolean;
+  }[];
 }
 
 /** One hit of `POST /v1/abilities:search`. Scores are 0–1; under 0.5 is off topic. */
@@ -138,6 +147,8 @@ export interface RouteExplanation {
   strategy: Decision['strategy'] | null;
   confidence: number;
   explored: boolean;
+  /** How its version was chosen, where there was a choice. */
+  versioning?: VersioningRecord;
   candidates: Candidate[];
   excluded: Exclusion[];
   excluded_count: number;

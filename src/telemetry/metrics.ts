@@ -6,6 +6,7 @@ import { readGauge } from './read-gauge';
 export interface AgentMetrics {
   callFinished(outcome: 'ok' | string, durationMs: number): void;
   connectionOpened(): void;
+  connectionFailed(): void;
   requestSent(): void;
 }
 
@@ -36,9 +37,14 @@ export function createAgentMetrics(registry: Registry): AgentMetrics {
     help: 'New connections to agents',
     registers,
   });
+  const failures = new Counter({
+    name: 'agent_reach_agent_connection_failures_total',
+    help: 'Connects to agents that failed',
+    registers,
+  });
   const requests = new Counter({
     name: 'agent_reach_agent_requests_total',
-    help: 'HTTP requests to agents',
+    help: 'HTTP requests to agents, health checks included',
     registers,
   });
   const known = new Set<string>(ERROR_CODES);
@@ -48,7 +54,33 @@ export function createAgentMetrics(registry: Registry): AgentMetrics {
       duration.observe(durationMs / 1_000);
     },
     connectionOpened: () => connections.inc(),
+    connectionFailed: () => failures.inc(),
     requestSent: () => requests.inc(),
+  };
+}
+
+/** Where requests and connections are counted by origin as well, which no label may be. */
+interface Ledger {
+  requested(origin: string): void;
+  connected(origin: string): void;
+  failed(origin: string): void;
+}
+
+/** What a pool of connections tells: counted in all by metrics, and by origin in a ledger (R39). */
+export function countingConnections(ledger: Ledger, metrics: AgentMetrics) {
+  return {
+    onRequest(origin: string): void {
+      ledger.requested(origin);
+      metrics.requestSent();
+    },
+    onConnect(origin: string): void {
+      ledger.connected(origin);
+      metrics.connectionOpened();
+    },
+    onConnectFailed(origin: string): void {
+      ledger.failed(origin);
+      metrics.connectionFailed();
+    },
   };
 }
 

@@ -17,13 +17,19 @@ export interface RoutingLog {
   refused(error: ReachError): void;
 }
 
-/** Log lines and the counters `agent_reach_decisions_total` and `agent_reach_no_candidate_total`. */
+/** Log lines and the counters `agent_reach_decisions_total`, `agent_reach_explorations_total` and `agent_reach_no_candidate_total`. */
 export function createRoutingLog(log: Log, registry: Registry): RoutingLog {
   const registers = [registry];
   const decisions = new Counter({
     name: 'agent_reach_decisions_total',
     help: 'Routing decisions by strategy',
     labelNames: ['strategy'],
+    registers,
+  });
+  const explorations = new Counter({
+    name: 'agent_reach_explorations_total',
+    help: 'Decisions where others were near to the winner, by whether one of them was tried',
+    labelNames: ['tried'],
     registers,
   });
   const refusals = new Counter({
@@ -36,6 +42,7 @@ export function createRoutingLog(log: Log, registry: Registry): RoutingLog {
     decided(decision, reachId) {
       const { decision_id, ability, strategy, chosen, route_reason } = decision;
       decisions.inc({ strategy });
+      if (decision.exploration) explorations.inc({ tried: String(decision.explored) });
       log.info(
         { decision_id, reach_id: reachId, ability, agent: chosen.agent_name, version: chosen.agent_version },
         route_reason,

@@ -435,7 +435,10 @@ describe('reading', () => {
     const { code, out } = await reach(['route', 'refund'], { status: 200, body });
     expect(code).toBe(1);
     expect(out.split(message)).toHaveLength(2);
-    expect(out).toContain('refund#1.0.0  draining since 12:00');
+    expect(out).toMatch(
+      /AGENT\s+STATUS\s+SINCE\s+SAYS\s+WHY\n\s+refund#1\.0\.0\s+draining\s+-\s+-\s+draining since 12:00/,
+    );
+    expect(out).toContain('→ agent-reach agents refund');
   });
 
   it('says what is being cancelled', async () => {
@@ -511,7 +514,24 @@ describe('agents and abilities', () => {
     expect((await reach(['abilities'], { status: 200, body: { items } })).out).toMatch(
       /echo\s+echo\s+1\/1\s+Says it again/,
     );
-    expect((await reach(['abilities', '--codegen'], { status: 200, body: { items } })).out).toContain('ECHO: "echo"');
+    const offering = {
+      name: 'echo',
+      versions: [{ descriptor: { capabilities: [{ name: 'echo', description: 'x' }] } }],
+    };
+    const agents = { status: 200, body: { items: [offering] } };
+    expect((await reach(['abilities', '--codegen'], agents)).out).toContain('ECHO: "echo"');
+    const target = join(folder, 'abilities.ts');
+    const codegen = ['abilities', '--codegen', '--out', target];
+    expect((await reach([...codegen, '--check'], agents)).code).toBe(1);
+    expect((await reach(codegen, agents)).out).toContain('written, 1 name');
+    expect(await reach([...codegen, '--check'], agents)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('is what'),
+    });
+    const stale = await reach([...codegen, '--check'], { status: 200, body: { items: [] } });
+    expect(stale).toMatchObject({ code: 1, out: expect.stringContaining('is stale') });
+    expect((await reach(['abilities', '--codegen', '--check'], agents)).code).toBe(2);
+    expect((await reach(['abilities', '--out', target], agents)).code).toBe(2);
     const results = [{ ability: 'echo', agent_name: 'echo', agent_version: '1.0.0', score: 0.91, confidence: 0.5 }];
     expect((await reach(['abilities', '--search', 'again'], { status: 200, body: { results } })).out).toMatch(
       /echo\s+echo#1\.0\.0\s+0\.910\s+0\.500/,

@@ -18,6 +18,9 @@ const AGENT = {
   stats: STATS,
   status: EVIL,
 };
+const OFFERING = { ...AGENT, versions: [{ descriptor: { capabilities: [{ name: EVIL, description: EVIL }] } }] };
+const FINDING = { id: EVIL, severity: 'warning', subject: EVIL, measured: EVIL, why: EVIL, fix: EVIL, command: EVIL };
+const COUNTS = { ok: 0, info: 0, warning: 1, error: 0 };
 const WHO = { agent_name: EVIL, agent_version: EVIL, route_reason: EVIL, reach_id: EVIL, ability: EVIL };
 const ABILITY = { name: EVIL, description: EVIL, agents: [{ ...WHO, status: EVIL, description: EVIL }] };
 const RESULT = {
@@ -100,8 +103,9 @@ it.each<[string[], Reply]>([
   [['agents', 'x'], ok(AGENT)],
   [['abilities'], ok({ items: [ABILITY] })],
   [['abilities', 'x'], ok(ABILITY)],
-  [['abilities', '--codegen'], ok({ items: [ABILITY] })],
-  [['abilities', '--codegen', '--json'], ok({ items: [ABILITY] })],
+  [['abilities', '--codegen'], ok({ items: [OFFERING] })],
+  [['abilities', '--codegen', 'python', '--json'], ok({ items: [OFFERING] })],
+  [['doctor', '--all'], ok({ checked_at: EVIL, findings: [FINDING], counts: COUNTS })],
   [['abilities', '--search', 'x'], ok({ results: [{ ...WHO, score: 1, confidence: 1 }] })],
   [['list'], ok({ items: [{ ...WHO, status: EVIL, source_agent: EVIL, accepted_at: EVIL }], next_cursor: EVIL })],
   [['invoke', 'x'], ok(RESULT)],

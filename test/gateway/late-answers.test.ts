@@ -152,8 +152,9 @@ describe('a late failure', () => {
   it('that is for good is not', async () => {
     const agent = await anAgent({}, accept);
     const { id, seen } = await accepted(agent);
-    await post(id, seen, 'result', { error: { code: 'agent_rejected', message: 'no such order' } });
-    expect((await gateway.api.ended(id)).body).toMatchObject({ error: { code: 'agent_rejected' } });
+    await post(id, seen, 'result', { error: { code: 'agent_rejected', message: '\u001b[2Jno such\r\n order\u0000' } });
+    const { body } = await gateway.api.ended(id);
+    expect(body).toMatchObject({ error: { code: 'agent_rejected', detail: '[2Jno such  order' } });
     expect(agent.journal).toHaveLength(1);
   });
 });

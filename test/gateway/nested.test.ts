@@ -130,6 +130,35 @@ describe('a nested reach', () => {
   });
 });
 
+describe('the key of a nested reach', () => {
+  it('is the same only within the call that it is made for, and only its token opens what it made', async () => {
+    const [parent, other] = [await held(), await held()];
+    const envelope = { idempotency_key: randomUUID(), payload: { n: 1 } };
+    const first = await nested(parent, envelope);
+    const again = await nested(parent, envelope);
+    const elsewhere = await nested(other, envelope);
+    expect([first.status, again.status, elsewhere.status]).toEqual([200, 200, 200]);
+    expect(again.body).toMatchObject({ reach_id: first.body.reach_id, replayed: true });
+    expect(elsewhere.body).toMatchObject({ replayed: false });
+    expect(elsewhere.body.reach_id).not.toBe(first.body.reach_id);
+    const read = ({ token }: Held) =>
+      bare.get(`/v1/reaches/${elsewhere.body.reach_id}`, { headers: { 'x-reach-token': token } });
+    expect((await read(other)).status).toBe(200);
+    expectProblem(await read(parent), 'not_found');
+    await Promise.all([end(parent), end(other)]);
+  });
+
+  it('uses up none of a caller’s', async () => {
+    const parent = await held();
+    const idempotency_key = randomUUID();
+    const made = await nested(parent, { idempotency_key, payload: { n: 1 } });
+    const asked = await gateway.api.reach({ ability: inner.ability, idempotency_key, payload: { n: 2 } });
+    expect(asked).toMatchObject({ status: 200, body: { replayed: false } });
+    expect(asked.body.reach_id).not.toBe(made.body.reach_id);
+    await end(parent);
+  });
+});
+
 describe('refused before anybody is asked', () => {
   it('a loop, for it names an agent that is waiting', async () => {
     const parent = await held();

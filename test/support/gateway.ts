@@ -59,6 +59,8 @@ export function gatewaySettings({
     payloads: { store: { directory: join(tmpdir(), 'agent-reach-payloads', platform) } },
     security: { egress_allow: ['127.0.0.0/8'] },
     logging: { level: process.env.TEST_LOG_LEVEL ?? 'silent' },
+    // Of equals the first by name is asked first, and nobody is tried for another.
+    router: { exploration: { rate: 0 } },
   };
   for (const [section, values] of Object.entries(config)) settings[section] = { ...settings[section], ...values };
   return settings;

@@ -1,6 +1,6 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { Agent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { isAddressAllowed, type EgressPolicy } from '../../policy/egress';
 
 /** Settings of the outbound connection pool. */
@@ -11,6 +11,25 @@ export interface DispatcherOptions {
   connectTimeoutMs?: number;
   /** Called for every new connection, so that reuse can be measured (R39). */
   onConnect?: (origin: string) => void;
+  /** Called for every connect that failed. */
+  onConnectFailed?: (origin: string) => void;
+  /** Called for every request, health checks as well: what connections are compared with. */
+  onRequest?: (origin: string) => void;
+}
+
+/** An Agent that tells of its requests. */
+class CountingAgent extends Agent {
+  constructor(
+    options: Agent.Options,
+    private readonly onRequest: (origin: string) => void,
+  ) {
+    super(options);
+  }
+
+  override dispatch(options: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    this.onRequest(String(options.origin));
+    return super.dispatch(options, handler);
+  }
 }
 
 /**
@@ -19,13 +38,15 @@ export interface DispatcherOptions {
  * Literal addresses never reach a lookup: whoever builds the URL checks it with `assertUrlAllowed`.
  */
 export function createDispatcher(options: DispatcherOptions): Agent {
-  const agent = new Agent({
+  const settings: Agent.Options = {
     connections: options.connectionsPerOrigin ?? 64,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     connect: { timeout: options.connectTimeoutMs ?? 2_000, lookup: guardedLookup(options.egress) },
-  });
+  };
+  const agent = options.onRequest ? new CountingAgent(settings, options.onRequest) : new Agent(settings);
   if (options.onConnect) agent.on('connect', (origin) => options.onConnect?.(origin.origin));
+  if (options.onConnectFailed) agent.on('connectionError', (origin) => options.onConnectFailed?.(origin.origin));
   return agent;
 }
 

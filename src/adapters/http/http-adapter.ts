@@ -3,6 +3,7 @@ import { request, type Dispatcher } from 'undici';
 import { assertUrlAllowed, type EgressPolicy } from '../../policy/egress';
 import { isOverSize } from '../../policy/json-size';
 import { parseRetryAfterMs, type FailedAttempt } from '../../policy/retry';
+import { agentText } from '../../protocol/agent-text';
 import { ReachError } from '../../protocol/reach-error';
 import { parseJsonStrict } from '../../protocol/strict-json';
 import type { AgentCall, JsonObject } from '../../protocol/shapes';
@@ -201,12 +202,7 @@ function tooLarge(maxBytes: number): ReachError {
 
 /** The first 200 characters of an error body, printable only, for people reading the dead letter. */
 function excerpt(body: Buffer): string {
-  const text = body
-    .subarray(0, 800)
-    .toString('utf8')
-    .replace(/[^\P{C}]+/gu, ' ')
-    .trim()
-    .slice(0, 200);
+  const text = agentText(body.subarray(0, 800).toString('utf8'), 200);
   return text ? `: ${text}` : '';
 }
 

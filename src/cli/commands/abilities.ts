@@ -1,10 +1,11 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { AbilityHit, AbilityView } from '../../sdk/wire-types';
+import { typeOfSchema } from '../codegen/schema-types';
+import { writeModule } from '../codegen/write';
+import { LANGUAGES, type Language } from '../codegen/render';
 import { UsageError } from '../exit-codes';
 import type { CliIo } from '../io';
 import { parseWhole } from '../parse';
-import { printable } from '../printable';
-import { renderCatalogue } from '../render/catalogue';
 import { status } from '../render/status';
 import { facts, table } from '../render/table';
 import { agentOf, fit, score } from '../render/text';
@@ -13,7 +14,9 @@ import type { CliContext, Session } from '../session';
 interface AbilitiesOptions {
   search?: string;
   limit?: number;
-  codegen?: boolean;
+  codegen?: Language;
+  out?: string;
+  check?: boolean;
 }
 
 /** Columns for the names of agents on a terminal: the description needs room too. */
@@ -24,9 +27,11 @@ Examples:
   $ agent-reach abilities
   $ agent-reach abilities product_qa_answer
   $ agent-reach abilities --search "the parcel arrived broken"
-  $ agent-reach abilities --codegen > src/abilities.ts      typed names, so that a typo does not compile`;
+  $ agent-reach abilities --codegen --out src/abilities.ts          typed names, so that a typo does not compile
+  $ agent-reach abilities --codegen --out src/abilities.ts --check  for CI: exit code 1 when the file is stale
+  $ agent-reach abilities --codegen python --out abilities.py`;
 
-/** `abilities [NAME]`: the catalogue, one entry, a search by meaning, or the catalogue as TypeScript (R15). */
+/** `abilities [NAME]`: the catalogue, one entry, a search by meaning, or the catalogue as code (R15). */
 export function addAbilities(program: Command, { run }: CliContext): void {
   program
     .command('abilities')
@@ -34,7 +39,13 @@ export function addAbilities(program: Command, { run }: CliContext): void {
     .argument('[name]')
     .option('--search <text>', 'by meaning, best first')
     .option('--limit <n>', 'most hits of a search', (text) => parseWhole(text, 1, 1_000))
-    .option('--codegen', 'print the catalogue as typed TypeScript constants')
+    .addOption(
+      new Option('--codegen [language]', 'the catalogue as typed constants')
+        .choices(LANGUAGES)
+        .preset('ts' satisfies Language),
+    )
+    .option('--out <file>', 'with --codegen: write it there')
+    .option('--check', 'with --out: write nothing, end with 1 when the file is not what it should be')
     .addHelpText('after', EXAMPLES)
     .action((name: string | undefined, options: AbilitiesOptions, command: Command) =>
       run(command, (session) => abilities(session, name, options)),
@@ -44,6 +55,8 @@ export function addAbilities(program: Command, { run }: CliContext): void {
 async function abilities(session: Session, name: string | undefined, options: AbilitiesOptions): Promise<void> {
   if ([name, options.search, options.codegen].filter((given) => given !== undefined).length > 1)
     throw new UsageError('give a name, --search or --codegen, not several of them');
+  if (options.codegen !== undefined) return writeModule(session, options.codegen, options);
+  if (options.out !== undefined || options.check) throw new UsageError('--out and --check belong to --codegen');
   const { client, io, print } = session;
   if (options.search !== undefined) {
     const hits = await client.searchAbilities(options.search, { limit: options.limit });
@@ -54,7 +67,6 @@ async function abilities(session: Session, name: string | undefined, options: Ab
     return print(ability, () => renderAbility(ability, io));
   }
   const page = await client.abilities();
-  if (options.codegen) return io.out(renderCatalogue(printable(page.items)));
   print(page, () =>
     page.items.length > 0 ? renderList(page.items, io) : 'No abilities yet; `agent-reach register FILE` brings some.',
   );
@@ -88,7 +100,19 @@ function renderAbility(ability: AbilityView, io: CliIo): string {
     ],
     io,
   );
-  return `${top}\n\n${table(['AGENT', 'STATUS', { title: 'DESCRIPTION', flexible: true }], rows, io)}`;
+  const offers = table(['AGENT', 'STATUS', { title: 'DESCRIPTION', flexible: true }], rows, io);
+  return [top, offers, ...shapes(ability, io)].join('\n\n');
+}
+
+/** What it is sent and what it answers, as types, once for agents that agree. */
+function shapes({ agents }: AbilityView, { color }: CliIo): string[] {
+  const told = new Map<string, string[]>();
+  for (const { agent_name, agent_version, input_schema, output_schema } of agents) {
+    if (input_schema === undefined && output_schema === undefined) continue;
+    const text = `${color.dim('input')}   ${typeOfSchema(input_schema)}\n${color.dim('output')}  ${typeOfSchema(output_schema)}`;
+    told.set(text, [...(told.get(text) ?? []), agentOf(agent_name, agent_version)]);
+  }
+  return [...told].map(([text, who]) => (told.size > 1 ? `${color.bold(who.join(', '))}\n${text}` : text));
 }
 
 function renderHits(hits: readonly AbilityHit[], io: CliIo): string {

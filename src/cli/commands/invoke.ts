@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import type { EnvelopeDraft } from '../../protocol/envelope';
+import type { Receipt } from '../../protocol/shapes';
 import type { ReachResult } from '../../sdk/wire-types';
 import { addEnvelopeOptions, readEnvelope, type EnvelopeOptions } from '../envelope-options';
 import { parseDuration } from '../parse';
 import { printable } from '../printable';
 import { clipped } from '../render/clipped';
-import { renderAnswer, renderResultNotes } from '../render/reach';
+import { expectationOf, renderAnswer, renderResultNotes } from '../render/reach';
 import { agentOf } from '../render/text';
 import type { CliContext, Session } from '../session';
 import { Spinner } from '../spinner';
@@ -51,8 +52,15 @@ async function withSpinner(
 ): Promise<ReachResult> {
   const wanted = envelope.ability ?? envelope.target_agent ?? '';
   const spinner = new Spinner(session.io, { text: `asking for ${wanted}`, quiet: session.json });
-  const onReceipt = (receipt: { reach_id: string; agent_name: string; agent_version: string }) =>
-    spinner.say(printable(`${agentOf(receipt.agent_name, receipt.agent_version)} is working on ${receipt.reach_id}`));
+  const onReceipt = (receipt: Receipt) => {
+    const expected = expectationOf(receipt);
+    const who = `${agentOf(receipt.agent_name, receipt.agent_version)} is working on ${receipt.reach_id}`;
+    spinner.say(printable(expected ? `${who}, expected ${expected}` : who));
+    // A spinner that is drawn already gives way.
+    const clear = session.io.errColumns === undefined ? '' : '\r\u001b[2K';
+    const warnings = session.json ? [] : (receipt.warnings ?? []);
+    for (const { message } of warnings) session.io.err(`${clear}${printable(message)}\n`);
+  };
   try {
     const { signal } = session.io;
     if (waitMs === undefined) return await session.client.invoke(envelope, { signal, onReceipt });

@@ -46,7 +46,9 @@ async function register(session: Session, files: readonly string[], options: Reg
       const error = ReachError.from(caught);
       session.exitCode = Math.max(session.exitCode, exitCodeOf(error), EXIT.failed);
       outcomes.push({ file, error: error.toProblem() });
-      session.io.err(`${session.io.errColor.bold(printable(file))}\n${renderError(error, session.io.errColor)}`);
+      session.io.err(
+        `${session.io.errColor.bold(printable(file))}\n${renderError(error, session.io.errColor, session.io.errColumns)}`,
+      );
     }
   }
   if (session.json) session.io.out(`${jsonText(outcomes)}\n`);

@@ -3,19 +3,21 @@ import type { CliIo } from '../io';
 import { printable } from '../printable';
 import { renderAttempts } from './attempts';
 import { renderConflicts } from './context';
-import { renderDiagnosis } from './diagnosis';
+import { shortMessage, nextCommands, renderDiagnosis } from './diagnosis';
 import { duration } from './text';
 
 type Colors = CliIo['color'];
 
 /** An error for people, safe to print wherever it came from: code, what, findings by pointer, what is known of the reach, and what to do next. */
-export function renderError(error: ReachError, color: Colors): string {
+export function renderError(error: ReachError, color: Colors, columns?: number): string {
   const { errors = [], diagnosis, extra = {} } = printable({ ...error.options, cause: undefined });
-  const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${printable(error.message)}`];
+  const message = printable(error.message);
+  const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${shortMessage(message, diagnosis)}`];
   if (extra.conflicts) lines.push(indent(renderConflicts(extra.conflicts, { columns: undefined, color })));
   else for (const finding of errors) lines.push(renderFinding(finding, color));
-  const why = diagnosis && renderDiagnosis(diagnosis, color, error.message);
-  if (why) lines.push(indent(why));
+  // Indented by the renderer itself, so that its table knows the width it has.
+  const why = diagnosis && renderDiagnosis(diagnosis, { color, columns }, message);
+  if (why) lines.push(why);
   if (extra.attempts?.length) lines.push(renderAttempts(extra.attempts, color));
   const known = knownOf(extra);
   if (known) lines.push(color.dim(`  ${known}`));
@@ -34,7 +36,7 @@ function knownOf(extra: NonNullable<ReachError['options']['extra']>): string {
 }
 
 function nextSteps(error: ReachError): string[] {
-  const { extra = {}, retryAfterMs } = error.options;
+  const { extra = {}, retryAfterMs, diagnosis } = error.options;
   const steps: string[] = [];
   if (extra.reach_id) steps.push(`agent-reach trace ${extra.reach_id}`);
   if (error.toProblem().retryable && error.code !== 'engine_unavailable') {
@@ -48,8 +50,9 @@ function nextSteps(error: ReachError): string[] {
   if (error.code === 'context_conflict')
     steps.push('read it again (agent-reach context get), and patch from the versions it has now');
   if (error.code === 'version_exists') steps.push('raise the version, or register with --replace');
-  if (error.code === 'ability_not_found') steps.push('agent-reach abilities');
-  if (error.code === 'agent_not_found') steps.push('agent-reach agents');
+  if (diagnosis) steps.push(...nextCommands(diagnosis));
+  else if (error.code === 'ability_not_found') steps.push('agent-reach abilities');
+  else if (error.code === 'agent_not_found') steps.push('agent-reach agents');
   return steps;
 }
 

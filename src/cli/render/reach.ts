@@ -47,12 +47,21 @@ export function renderReceipt(receipt: Receipt, where: { url: string; color: Cli
     ],
     ['agent', agentOf(receipt.agent_name, receipt.agent_version)],
     ['why', receipt.route_reason],
+    ['expected', expectationOf(receipt)],
     ['expires', `in ${duration(receipt.expires_in_ms)}`],
     ['link', linkOf(url, receipt.reach_id)],
     ['temporal', receipt.links.temporal ?? undefined],
     ['next', `agent-reach get ${receipt.reach_id} --wait 30s`],
   ];
-  return facts(pairs, { color });
+  const warnings = (receipt.warnings ?? []).map(({ message }) => `${color.yellow('!')} ${message}`);
+  return [facts(pairs, { color }), ...warnings].join('\n');
+}
+
+/** When it is likely to be over: `about 1.2 s after it was accepted, 3.4 s in one case of 20`. */
+export function expectationOf({ eta_ms, eta_p95_ms }: Pick<Receipt, 'eta_ms' | 'eta_p95_ms'>): string | undefined {
+  if (eta_ms === undefined) return undefined;
+  const late = eta_p95_ms === undefined ? '' : `, ${duration(eta_p95_ms)} in one case of 20`;
+  return `about ${duration(eta_ms)} after it was accepted${late}`;
 }
 
 /** Everything that `get` knows. */

@@ -1,10 +1,10 @@
 import type { Candidate, ScoreFactors } from '../../protocol/shapes';
 import type { RouteExplanation } from '../../sdk/wire-types';
 import type { CliIo } from '../io';
-import { renderDiagnosis } from './diagnosis';
+import { nextCommands, renderDiagnosis, shortMessage } from './diagnosis';
 import { renderFinding } from './error';
 import { table } from './table';
-import { agentOf, score } from './text';
+import { agentOf, duration, score } from './text';
 
 const FACTOR_TITLES: Readonly<Record<keyof ScoreFactors, string>> = {
   semantic_similarity: 'SIMILARITY',
@@ -18,23 +18,27 @@ export function renderRoute(route: RouteExplanation, io: CliIo): string {
   const { color } = io;
   const parts = [headline(route, color)];
   if (route.candidates.length > 0) parts.push(candidates(route, io));
-  if (route.excluded.length > 0) parts.push(exclusions(route, io));
-  const why = diagnosis(route, color);
+  const told = route.diagnosis?.agents?.length ?? 0;
+  if (route.excluded.length > 0 && told === 0) parts.push(exclusions(route, io));
+  const why = route.diagnosis && renderDiagnosis(route.diagnosis, io, route.route_reason);
   if (why) parts.push(why);
   if (route.errors?.length) parts.push(route.errors.map((finding) => renderFinding(finding, color)).join('\n'));
+  const steps = stepsAfter(route).map((step) => `  ${color.dim('→')} ${step}`);
+  if (steps.length > 0) parts.push(steps.join('\n'));
   return parts.join('\n\n');
 }
 
-/** The excluded were listed with their reasons already. */
-function diagnosis(route: RouteExplanation, color: CliIo['color']): string {
-  if (!route.diagnosis) return '';
-  const agents = route.excluded.length > 0 ? [] : route.diagnosis.agents;
-  return renderDiagnosis({ ...route.diagnosis, agents }, color, route.route_reason);
+/** What to type next where nobody fits. */
+function stepsAfter({ diagnosis }: RouteExplanation): string[] {
+  if (!diagnosis) return [];
+  const { retry_after_ms: waitMs } = diagnosis;
+  const again = waitMs === undefined ? [] : [`the same request may work in ${duration(waitMs)}`];
+  return [...again, ...nextCommands(diagnosis)];
 }
 
 function headline(route: RouteExplanation, color: CliIo['color']): string {
   if (route.agent_name === null)
-    return `${color.red('✗')} ${color.bold(route.code ?? 'nobody')}  ${route.route_reason}`;
+    return `${color.red('✗')} ${color.bold(route.code ?? 'nobody')}  ${shortMessage(route.route_reason, route.diagnosis)}`;
   const how = [route.strategy, `confidence ${route.confidence.toFixed(2)}`, `ability ${route.ability}`]
     .filter(Boolean)
     .join(' · ');

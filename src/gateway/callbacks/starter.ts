@@ -6,6 +6,7 @@ import {
   type DeliverCallbackInput,
   type DeliveryMemo,
   type NotifyInput,
+  type ToldMessage,
 } from '../../../workflows/messages';
 import { bounded, fromTemporal } from '../temporal-errors';
 
@@ -38,27 +39,41 @@ export class DeliveryStarter {
     { reachId, runId, kind, to }: { reachId: string; runId: string; kind: 'callback' | 'reply'; to: DeliveryTarget },
     again = false,
   ): Promise<boolean> {
-    const { client, taskQueue, attemptQueue, settings } = this.options;
     const id = callbackId({ reachId, runId, kind });
+    return this.begin({ id, reach_id: reachId, run_id: runId, to }, `end of ${reachId}`, again);
+  }
+
+  /**
+   * Something else than the end of a reach; false when it was started before.
+   * @param message `about` says in a word what it is, and stands where a reach's id would
+   */
+  startTold({ id, about, url, told }: { id: string; about: string; url: string; told: ToldMessage }): Promise<boolean> {
+    return this.begin({ id, reach_id: about, run_id: '', to: { url }, told }, `${about}: ${told.type}`);
+  }
+
+  private async begin(
+    what: Pick<DeliverCallbackInput, 'id' | 'reach_id' | 'run_id' | 'to' | 'told'>,
+    summary: string,
+    again = false,
+  ): Promise<boolean> {
+    const { client, taskQueue, attemptQueue, settings } = this.options;
+    const { id: workflowId, reach_id, run_id, to } = what;
     const input: DeliverCallbackInput = {
-      id,
-      reach_id: reachId,
-      run_id: runId,
-      to,
+      ...what,
       delays_ms: settings.retry_schedule,
       timeout_ms: settings.timeout,
       max_age_ms: settings.max_age,
       task_queue: attemptQueue,
     };
-    const memo: DeliveryMemo = { reach_id: reachId, run_id: runId, to };
+    const memo: DeliveryMemo = { reach_id, run_id, to };
     const options = {
-      workflowId: id,
+      workflowId,
       taskQueue,
       args: [input],
       workflowIdReusePolicy: again ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
       memo,
-      staticSummary: `end of ${reachId} → ${describeTarget(to)}`.slice(0, 200),
+      staticSummary: `${summary} → ${describeTarget(to)}`.slice(0, 200),
     } satisfies WorkflowStartOptions;
     try {
       await bounded(client, () => client.workflow.start(CALLBACK_WORKFLOW, options));

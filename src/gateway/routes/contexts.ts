@@ -1,22 +1,23 @@
 import { Router, type Request } from 'express';
 import {
   contextIdSchema,
-  contextPatchSchema,
   contextQuerySchema,
   MAX_CONTEXT_OPERATIONS,
   type Context,
-  type ContextOperation,
   type ContextPatched,
 } from '../../protocol/context';
+import { assertPathId } from '../../protocol/path-id-check';
 import { ReachError } from '../../protocol/reach-error';
 import { validate } from '../../protocol/validation';
-import { handle, identityOf, jsonBody, param } from '../http';
+import { bodyText, handle, identityOf, param } from '../http';
+import { isTextAnswer, sendText, type TextAnswer } from '../large-context';
 
 /** What the routes call: the Context Store. */
 export interface ContextRouteDependencies {
   contexts: {
-    get(contextId: string, only?: readonly string[]): Promise<Context>;
-    patch(request: { contextId: string; operations: readonly ContextOperation[]; by: string }): Promise<ContextPatched>;
+    open(contextId: string, only?: readonly string[]): Promise<Context | TextAnswer>;
+    /** `body`: a `ContextPatch` as JSON. */
+    patchJson(request: { contextId: string; body: Uint8Array; by: string }): Promise<ContextPatched>;
     delete(contextId: string): Promise<boolean>;
   };
 }
@@ -28,7 +29,9 @@ export function contextRoutes({ contexts }: ContextRouteDependencies): Router {
   router.get(
     '/:id',
     handle(async (request, response) => {
-      response.json(await contexts.get(contextIdOf(request), fieldsOf(request)));
+      const context = await contexts.open(contextIdOf(request), fieldsOf(request));
+      if (isTextAnswer(context)) return sendText(response, context);
+      response.json(context);
     }),
   );
 
@@ -36,9 +39,10 @@ export function contextRoutes({ contexts }: ContextRouteDependencies): Router {
     '/:id',
     handle(async (request, response) => {
       const contextId = contextIdOf(request);
-      const { operations } = validate(contextPatchSchema, jsonBody(request));
-      const { principal: by } = identityOf(response);
-      response.json(await contexts.patch({ contextId, operations: operations as ContextOperation[], by }));
+      const { text: body } = bodyText(request);
+      const { principal, scope } = identityOf(response);
+      // An agent is marked with its version (R21).
+      response.json(await contexts.patchJson({ contextId, body, by: scope?.writer ?? principal }));
     }),
   );
 
@@ -55,7 +59,9 @@ export function contextRoutes({ contexts }: ContextRouteDependencies): Router {
 }
 
 function contextIdOf(request: Request): string {
-  return validate(contextIdSchema, param(request, 'id'), { what: 'the id of the context' });
+  const id = validate(contextIdSchema, param(request, 'id'), { what: 'the id of the context' });
+  assertPathId(id, { what: 'the id of the context', example: 'ticket-4711' });
+  return id;
 }
 
 /** A name with a comma in it can only be read with all the others. */

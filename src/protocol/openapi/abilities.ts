@@ -1,7 +1,7 @@
 /** `/v1/abilities` and `/v1/route`: who can do what, and who would. */
 import { z } from 'zod';
-import { abilityHitSchema, abilitySchema, abilitySearchSchema, routeExplanationSchema } from '../agent-schemas';
-import { listSchema } from '../result';
+import { abilitySchema, abilitySearchSchema, routeExplanationSchema } from '../agent-schemas';
+import { abilityHitSchema, listSchema } from '../result';
 import * as examples from './examples';
 import { BODY_PROBLEMS, envelopeDocument, json, type Operation } from './operation';
 

@@ -21,7 +21,8 @@ export const CONTEXT_OPERATIONS: Operation[] = [
     id: 'getContext',
     tag: 'contexts',
     summary: 'Read a context',
-    description: 'One linearizable read: it sees every write that was answered before.',
+    description:
+      'One linearizable read: it sees every write that was answered before. Large values are sent as they are kept, piece by piece.',
     params,
     query: contextQuerySchema,
     answers: {
@@ -47,7 +48,7 @@ export const CONTEXT_OPERATIONS: Operation[] = [
     tag: 'contexts',
     summary: 'Write fields of a context, all or nothing',
     description:
-      'Each set and delete names the version of the field that it was made from. If any field is at another version, nothing is written and `conflicts` has what each of them is now. An append puts one value at the end of a list, makes the list if there is none, and never conflicts. After a 503 the write may have happened: read the context before you repeat it.',
+      'Each set and delete names the version of the field that it was made from. If any field is at another version, nothing is written and `conflicts` has what each of them is now. An append puts one value at the end of a list and makes the list if there is none; it conflicts only if it names a version. A value may be as large as `payloads.max_bytes`, and the body 64 KiB larger. After a 503 the write may have happened: read the context before you repeat it.',
     params,
     body: json(contextPatchSchema, {
       create: { operations: [{ op: 'set', field: 'customer', value: { id: 'c-17' }, base_version: 0 }] },

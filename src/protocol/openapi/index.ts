@@ -7,12 +7,16 @@ import { BREAKER_OPERATIONS } from './breakers';
 import { CALLBACK_OPERATIONS, CALLBACK_WEBHOOK } from './callbacks';
 import { CONTEXT_OPERATIONS } from './contexts';
 import { DEAD_LETTER_OPERATIONS } from './dead-letters';
+import { DECISION_OPERATIONS } from './decisions';
 import { DEDUPLICATION_OPERATIONS } from './deduplication';
+import { DOCTOR_OPERATIONS } from './doctor';
 import { EVENT_OPERATIONS } from './events';
 import type { Body, Operation } from './operation';
 import { PAYLOAD_OPERATIONS } from './payloads';
 import { PLATFORM_OPERATIONS } from './platform';
 import { REACH_OPERATIONS } from './reaches';
+import { ROUTE_OPERATIONS } from './routes';
+import { SCALING_OPERATIONS } from './scaling';
 import { problemSchema } from '../result';
 
 type Responses = RouteConfig['responses'];
@@ -30,6 +34,10 @@ export const OPERATIONS: readonly Operation[] = [
   ...BREAKER_OPERATIONS,
   ...DEDUPLICATION_OPERATIONS,
   ...ABILITY_OPERATIONS,
+  ...ROUTE_OPERATIONS,
+  ...DECISION_OPERATIONS,
+  ...DOCTOR_OPERATIONS,
+  ...SCALING_OPERATIONS,
   ...PLATFORM_OPERATIONS,
 ];
 

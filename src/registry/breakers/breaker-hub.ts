@@ -36,7 +36,7 @@ import { BreakerJudge } from './breaker-judge';
 import { BreakerStates } from './breaker-states';
 import { Overrides, type OverrideRequest } from './overrides';
 import { SharedWindows } from './shared-windows';
-import { circuitOpen, describeOverride, describeRecord } from './wording';
+import { circuitOpen, describeRecord, heldGate } from './wording';
 
 const DEFAULT_TICK_MS = 1_000;
 const AUDIT_MS = 30_000;
@@ -143,13 +143,14 @@ export class BreakerHub implements BreakerLookup {
     if (override !== undefined)
       return override.state === 'closed'
         ? CLOSED_GATE
-        : { share: 0, mark: 'probe', detail: describeOverride(override), retryAfterMs: this.heldForMs(override) };
+        : { share: 0, mark: 'probe', ...heldGate(override), retryAfterMs: this.heldForMs(override) };
     const cell = this.active(key);
     if (cell === undefined || cell.current.state === 'closed') return CLOSED_GATE;
     const { share, mark, retryAfterMs } = this.admission(cell);
     // Between the decision and the claim there is a way to go: a probe is not offered to everybody meanwhile.
     const offered = mark === 'probe' && cell.sinceOfferedMs < Math.min(OFFER_MS, this.rules.settings.probeIntervalMs);
-    return { share: offered ? 0 : share, mark, detail: describeRecord(cell.current), retryAfterMs };
+    const { state, since } = cell.current;
+    return { share: offered ? 0 : share, mark, detail: describeRecord(cell.current), retryAfterMs, state, since };
   }
 
   private heldForMs({ expires_at }: BreakerOverride): number {

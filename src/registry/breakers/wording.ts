@@ -1,7 +1,7 @@
 /** What people read about breakers. */
 import type { BreakerRecord } from '../../policy/breaker';
 import { ReachError } from '../../protocol/reach-error';
-import type { BreakerKey, BreakerOverride } from '../../protocol/reliability';
+import type { BreakerGate, BreakerKey, BreakerOverride } from '../../protocol/reliability';
 
 /** `open since 12:03:01: 14 of 20 calls failed` (UTC); empty for a closed breaker. */
 export function describeRecord({ state, since, reason }: BreakerRecord): string {
@@ -11,6 +11,12 @@ export function describeRecord({ state, since, reason }: BreakerRecord): string 
 /** `held open by ops since 12:03:01: maintenance` */
 export function describeOverride({ state, by, set_at, reason }: BreakerOverride): string {
   return `held ${state} by ${by} since ${timeOf(set_at)}: ${reason}`;
+}
+
+/** What a gate says while an operator holds its breaker. */
+export function heldGate(override: BreakerOverride): Pick<BreakerGate, 'detail' | 'state' | 'since' | 'by'> {
+  const { state, by, set_at: since } = override;
+  return { detail: describeOverride(override), state, since, by };
 }
 
 /** @returns the refusal of a call that a breaker does not let through; nothing was sent. */

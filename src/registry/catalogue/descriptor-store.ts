@@ -187,7 +187,9 @@ export class DescriptorStore {
     const { etcd, keys } = this.options;
     const { name, version } = descriptor;
     const key = keys.record('agent', name, version);
-    const value = encodeRecord({ descriptor, registered_at: registeredAt } satisfies AgentRecord);
+    const firstAt = state.own?.first_registered_at ?? state.own?.registered_at;
+    const since = firstAt === undefined ? {} : { first_registered_at: firstAt };
+    const value = encodeRecord({ descriptor, registered_at: registeredAt, ...since } satisfies AgentRecord);
     if (Buffer.byteLength(value) > MAX_DESCRIPTOR_BYTES) {
       throw new ReachError(
         'payload_too_large',

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { closestNames } from '../../protocol/nearest';
+import { nearMiss } from '../../protocol/near-miss';
 import { descriptorSchema } from '../../protocol/descriptor';
 import { checkNames } from './name-check';
 import { NameIndex } from './name-index';
@@ -41,11 +41,57 @@ it('finds a near miss among thousands of names, quickly', () => {
 });
 
 it('the candidates include every near miss, as long as they are not too many', () => {
-  const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd', '_'), minLength: 1, maxLength: 10 });
+  const word = fc.constantFrom(
+    'refund',
+    'refudn',
+    'refunds',
+    'order',
+    'orders',
+    'agent',
+    'v2',
+    'search',
+    'serach',
+    '退款',
+    '查询',
+    '查詢',
+  );
+  const name = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => words.join('_'));
   fc.assert(
     fc.property(name, fc.uniqueArray(name, { maxLength: 40 }), (wanted, names) => {
-      const candidates = new NameIndex().candidates(wanted, names);
-      expect(closestNames(wanted, candidates, 40)).toEqual(closestNames(wanted, names, 40));
+      const near = (list: readonly string[]) =>
+        list.filter((other) => other !== wanted && nearMiss(wanted, other) !== null);
+      expect(near(new NameIndex().candidates(wanted, names)).toSorted()).toEqual(near(names).toSorted());
     }),
   );
+});
+
+describe('near misses', () => {
+  it('of agents and of abilities within one descriptor are told as well', () => {
+    const draft = descriptorSchema.parse({
+      name: 'refund_agnet',
+      version: '1.0.0',
+      capabilities: ['a_translate', 'a_translation'],
+    });
+    const { nearMisses } = checkNames(
+      draft,
+      { abilities: new Map(), agents: new Set(['refund_agent']) },
+      new NameIndex(),
+    );
+    expect(nearMisses.map(({ pointer, message }) => [pointer, message])).toEqual([
+      ['/name', "agent 'refund_agnet' is near agent 'refund_agent' (spelling)"],
+      [
+        '/capabilities/1/name',
+        "ability 'a_translation' is near 'a_translate', which stands earlier in this descriptor (ending)",
+      ],
+    ]);
+  });
+
+  it('are not told of what is registered under the very name, nor of names that are meant to differ', () => {
+    const told = (name: string, ...others: string[]) =>
+      checkNames(descriptor(name), known(...others), new NameIndex()).nearMisses;
+    expect(told('intent_classify', 'intent_classify', 'intent_classification')).toEqual([]);
+    expect(told('refund_create', 'refund_cancel', 'refund', 'refund_query', 'order_create')).toEqual([]);
+    expect(told('退款创建', '退款取消', '退货创建')).toEqual([]);
+    expect(told('退款查詢', '退款查询')).toHaveLength(1);
+  });
 });

@@ -1,6 +1,6 @@
 /** Are the names of a descriptor fit for the catalogue (R15)? Pure; the store brings the catalogue. */
 import type { Descriptor } from '../../protocol/descriptor';
-import { closestNames } from '../../protocol/nearest';
+import { nearMiss } from '../../protocol/near-miss';
 import type { FieldError } from '../../protocol/reach-error';
 import type { NameIndex } from './name-index';
 
@@ -16,6 +16,9 @@ export interface NameFindings {
   nearMisses: FieldError[];
 }
 
+/** Abilities of one descriptor that are compared with each other. */
+const MAX_COMPARED_WITHIN = 200;
+
 /** Judges the agent's name and its ability names against the catalogue and the abilities against each other. */
 export function checkNames(descriptor: Descriptor, catalogue: Catalogue, index: NameIndex): NameFindings {
   const abilities = descriptor.capabilities.map((capability, position) => ({
@@ -29,7 +32,11 @@ export function checkNames(descriptor: Descriptor, catalogue: Catalogue, index: 
       ...collisions(abilities, catalogue.abilities.keys(), index),
       ...repeated(abilities, index),
     ],
-    nearMisses: abilities.flatMap((ability) => nearMiss(ability, catalogue.abilities, index)),
+    nearMisses: [
+      ...nearAgent(agent, catalogue.agents, index),
+      ...abilities.flatMap((ability) => nearAbility(ability, catalogue.abilities, index)),
+      ...nearEachOther(abilities, index),
+    ],
   };
 }
 
@@ -67,10 +74,43 @@ function collision({ name, pointer }: PlacedName, other: string, where: string):
   return { pointer, message, fix };
 }
 
-function nearMiss({ name, pointer }: PlacedName, known: ReadonlyMap<string, string>, index: NameIndex): FieldError[] {
+/** The likeliest name that this one would be mixed up with. */
+function nearest(name: string, known: Iterable<string>, index: NameIndex): { name: string; why: string } | null {
+  for (const other of index.candidates(name, known)) {
+    const why = other === name ? null : nearMiss(name, other);
+    if (why !== null) return { name: other, why };
+  }
+  return null;
+}
+
+function nearAgent({ name, pointer }: PlacedName, known: ReadonlySet<string>, index: NameIndex): FieldError[] {
   if (known.has(name)) return [];
-  const [nearest] = closestNames(name, index.candidates(name, known.keys()), 1);
-  if (nearest === undefined) return [];
-  const message = `ability '${name}' is near '${nearest.name}' of agent ${known.get(nearest.name)} (${nearest.why})`;
-  return [{ pointer, message, fix: `use '${nearest.name}' if the same ability is meant` }];
+  const near = nearest(name, known, index);
+  if (near === null) return [];
+  const message = `agent '${name}' is near agent '${near.name}' (${near.why})`;
+  return [{ pointer, message, fix: `use '${near.name}' and another version if it is the same agent` }];
+}
+
+function nearAbility(
+  { name, pointer }: PlacedName,
+  known: ReadonlyMap<string, string>,
+  index: NameIndex,
+): FieldError[] {
+  if (known.has(name)) return [];
+  const near = nearest(name, known.keys(), index);
+  if (near === null) return [];
+  const message = `ability '${name}' is near '${near.name}' of agent ${known.get(near.name)} (${near.why})`;
+  return [{ pointer, message, fix: `use '${near.name}' if the same ability is meant` }];
+}
+
+/** Abilities of one descriptor against each other; a longer list was not written by hand and is not compared. */
+function nearEachOther(abilities: readonly PlacedName[], index: NameIndex): FieldError[] {
+  if (abilities.length > MAX_COMPARED_WITHIN) return [];
+  return abilities.flatMap(({ name, pointer }, position) => {
+    const earlier = abilities.slice(0, position).map((placed) => placed.name);
+    const near = earlier.includes(name) ? null : nearest(name, earlier, index);
+    if (near === null) return [];
+    const message = `ability '${name}' is near '${near.name}', which stands earlier in this descriptor (${near.why})`;
+    return [{ pointer, message, fix: 'keep one of them if the same ability is meant' }];
+  });
 }

@@ -1,3 +1,4 @@
+import { coreWords, wordsOf } from '../../protocol/name-words';
 import { skeleton } from '../../protocol/nearest';
 
 /** Names compared in full when looking for near misses; the comparison is quadratic in their length. */
@@ -9,6 +10,8 @@ const SHARED_PREFIX = 3;
 interface NameForm {
   skeleton: string;
   letters: Uint8Array;
+  /** Its words without fillers, sorted: equal for names that differ by word order, fillers, versions or letters' tradition. */
+  core: string;
 }
 
 /**
@@ -25,16 +28,16 @@ export class NameIndex {
   }
 
   /**
-   * The names worth a full comparison with `name`: those that share a prefix with it or whose letters differ
-   * little, likeliest first. The difference of letter counts is never more than twice the edit distance, so a
+   * The names worth a full comparison with `name`: those that share a prefix or all words that say something with it, or
+   * whose letters differ little, likeliest first. The difference of letter counts is never more than twice the edit distance, so a
    * near miss is left out only when there are more than {@link MAX_COMPARED} likelier ones.
    */
   candidates(name: string, known: Iterable<string>): string[] {
     const form = this.formOf(name);
     const found: { name: string; distance: number }[] = [];
     for (const other of known) {
-      const { skeleton: otherSkeleton, letters } = this.formOf(other);
-      const distance = letterDistance(form.letters, letters);
+      const { skeleton: otherSkeleton, letters, core } = this.formOf(other);
+      const distance = core === form.core ? 0 : letterDistance(form.letters, letters);
       const sharesPrefix = otherSkeleton.startsWith(form.skeleton.slice(0, SHARED_PREFIX));
       if (sharesPrefix || distance <= 6) found.push({ name: other, distance });
     }
@@ -48,10 +51,14 @@ export class NameIndex {
     const seen = this.forms.get(name);
     if (seen !== undefined) return seen;
     if (this.forms.size >= this.capacity) this.forms.clear();
-    const form = { skeleton: skeleton(name), letters: countLetters(skeleton(name)) };
+    const form = { skeleton: skeleton(name), letters: countLetters(skeleton(name)), core: coreOf(name) };
     this.forms.set(name, form);
     return form;
   }
+}
+
+function coreOf(name: string): string {
+  return coreWords(wordsOf(name)).words.toSorted().join(' ');
 }
 
 function countLetters(text: string): Uint8Array {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock';
+import { DEFAULT_HALF_LIFE_MS } from './forgetting';
 import { seriesKey, type MeasuredSeries, type SeriesId } from './agent-digest';
 import { Series, type SampleOutcome } from './series';
 
@@ -31,7 +32,10 @@ export class LocalStats {
   /** Agents whose measurements the others have not been told. */
   private readonly dirty = new Set<string>();
 
-  constructor(private readonly clock: Clock) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly halfLifeMs = DEFAULT_HALF_LIFE_MS,
+  ) {}
 
   record({ outcome, durationMs, ...key }: Sample): void {
     if (outcome === 'neutral') return;
@@ -80,7 +84,9 @@ export class LocalStats {
   }
 
   private measured(name: string): MeasuredSeries[] {
-    return [...(this.agents.get(name)?.values() ?? [])].map(({ id, series }) => ({ id, digest: series.digest() }));
+    const weighing = { nowMs: this.clock.monotonicMs(), halfLifeMs: this.halfLifeMs };
+    const own = [...(this.agents.get(name)?.values() ?? [])];
+    return own.map(({ id, series }) => ({ id, digest: series.digest(weighing) }));
   }
 
   private expireSeries(own: Map<string, OwnSeries>): boolean {

@@ -74,6 +74,7 @@ export class LogHistogram {
   }
 }
 
-function representative(index: number): number {
+/** The duration that stands for a bucket, ms. */
+export function representative(index: number): number {
   return (2 * GAMMA ** index) / (GAMMA + 1);
 }

@@ -4,7 +4,7 @@ import { mergeOutcomes, OUTCOME_WINDOW, OutcomeWindow } from './outcome-window';
 const outcomes = fc.array(fc.boolean(), { maxLength: 2_500 });
 const windowOf = (failed: boolean[], startSec = 0) => {
   const window = new OutcomeWindow();
-  failed.forEach((outcome, n) => window.add(outcome, startSec + n));
+  failed.forEach((outcome, n) => window.add(outcome, startSec + n, (startSec + n) * 1_000));
   return window;
 };
 
@@ -41,4 +41,36 @@ it('prefers the newest, whichever process they are of', () => {
   const old = windowOf(Array<boolean>(1_000).fill(true));
   const recent = windowOf(Array<boolean>(975).fill(false), 10_000);
   expect(mergeOutcomes([old.blocks(), recent.blocks()])).toEqual({ requests: 1_000, failures: 25 });
+});
+
+describe('weighed by age', () => {
+  const HALF_LIFE_MS = 60_000;
+  const seconds = fc.array(fc.integer({ min: 0, max: 3_600 }), { maxLength: 1_500 });
+
+  it('is the sum of what each of the last 1000 is worth', () => {
+    fc.assert(
+      fc.property(seconds, fc.integer({ min: 0, max: 600 }), (unsorted, laterSec) => {
+        const ends = unsorted.toSorted((a, b) => a - b);
+        const window = new OutcomeWindow();
+        ends.forEach((sec, n) => window.add(n % 3 === 0, sec, sec * 1_000));
+        const nowSec = (ends.at(-1) ?? 0) + laterSec;
+        const worth = (sec: number) => 2 ** (-((nowSec - sec) * 1_000) / HALF_LIFE_MS);
+        const kept = ends.map((sec, n) => ({ worth: worth(sec), failed: n % 3 === 0 })).slice(-OUTCOME_WINDOW);
+        const sum = (part: typeof kept) => part.reduce((total, one) => total + one.worth, 0);
+        const weighed = window.weigh(nowSec * 1_000, HALF_LIFE_MS);
+        expect(weighed.requests).toBeCloseTo(sum(kept), 2);
+        expect(weighed.failures).toBeCloseTo(sum(kept.filter(({ failed }) => failed)), 2);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('counts in full when it has just happened, and for nothing when it is long ago', () => {
+    const window = windowOf([true, true, false]);
+    expect(window.weigh(2_999, 3_600_000)).toEqual({
+      requests: expect.closeTo(3, 2) as number,
+      failures: expect.closeTo(2, 2) as number,
+    });
+    expect(window.weigh(86_400_000, HALF_LIFE_MS)).toEqual({ requests: 0, failures: 0 });
+  });
 });

@@ -1,8 +1,13 @@
+import { remaining, type Weighed } from './forgetting';
+
 /** R18: the failure rate is that of the last 1000 requests. */
 export const OUTCOME_WINDOW = 1_000;
 /** Processes tell each other counts of this many requests; merging is exact to within one block. */
 const BLOCK = 50;
 const FIRST_CAPACITY = 64;
+
+/** Outcomes older than so many half-lives weigh less than a thousandth together and are not looked at. */
+const FORGOTTEN_AFTER_HALF_LIVES = 20;
 
 /** Counts of consecutive requests: when the newest of them ended (Unix seconds), how many, how many failed. */
 export type OutcomeBlock = [endedSec: number, requests: number, failures: number];
@@ -11,14 +16,20 @@ export type OutcomeBlock = [endedSec: number, requests: number, failures: number
 export class OutcomeWindow {
   private failed = new Uint8Array(FIRST_CAPACITY);
   private endedSec = new Uint32Array(FIRST_CAPACITY);
+  /** Monotonic seconds: how old they are, whatever happens to the wall clock. */
+  private ranSec = new Uint32Array(FIRST_CAPACITY);
   private next = 0;
   private length = 0;
 
-  /** @param endedSec wall clock, Unix seconds: it only orders the outcomes of several processes */
-  add(failed: boolean, endedSec: number): void {
+  /**
+   * @param endedSec wall clock, Unix seconds: it only orders the outcomes of several processes
+   * @param nowMs monotonic
+   */
+  add(failed: boolean, endedSec: number, nowMs: number): void {
     if (this.length === this.failed.length && this.length < OUTCOME_WINDOW) this.grow();
     this.failed[this.next] = failed ? 1 : 0;
     this.endedSec[this.next] = endedSec;
+    this.ranSec[this.next] = Math.floor(nowMs / 1_000);
     this.next = (this.next + 1) % this.failed.length;
     this.length = Math.min(this.length + 1, this.failed.length);
   }
@@ -44,6 +55,25 @@ export class OutcomeWindow {
     return blocks;
   }
 
+  /** What the outcomes weigh now, each by its age. */
+  weigh(nowMs: number, halfLifeMs: number): Weighed {
+    const weighed = { requests: 0, failures: 0 };
+    const nowSec = Math.floor(nowMs / 1_000);
+    let lastSec = -1;
+    let weight = 1;
+    for (let left = this.length, at = this.next; left > 0; left--) {
+      at = this.before(at);
+      const sec = this.ranSec[at]!;
+      const ageMs = (nowSec - sec) * 1_000;
+      if (ageMs > FORGOTTEN_AFTER_HALF_LIVES * halfLifeMs) break;
+      if (sec !== lastSec) weight = remaining(ageMs, halfLifeMs); // most share their second with the one before
+      lastSec = sec;
+      weighed.requests += weight;
+      weighed.failures += weight * this.failed[at]!;
+    }
+    return weighed;
+  }
+
   private before(at: number): number {
     return at === 0 ? this.failed.length - 1 : at - 1;
   }
@@ -51,12 +81,16 @@ export class OutcomeWindow {
   /** Only ever full, with the oldest outcome at `next`. */
   private grow(): void {
     const capacity = Math.min(OUTCOME_WINDOW, this.failed.length * 2);
-    const [failed, endedSec] = [new Uint8Array(capacity), new Uint32Array(capacity)];
-    failed.set(this.failed.subarray(this.next));
-    failed.set(this.failed.subarray(0, this.next), this.length - this.next);
-    endedSec.set(this.endedSec.subarray(this.next));
-    endedSec.set(this.endedSec.subarray(0, this.next), this.length - this.next);
-    [this.failed, this.endedSec, this.next] = [failed, endedSec, this.length];
+    this.failed = this.unrolled(this.failed, new Uint8Array(capacity));
+    this.endedSec = this.unrolled(this.endedSec, new Uint32Array(capacity));
+    this.ranSec = this.unrolled(this.ranSec, new Uint32Array(capacity));
+    this.next = this.length;
+  }
+
+  private unrolled<Ring extends Uint8Array | Uint32Array>(ring: Ring, into: Ring): Ring {
+    into.set(ring.subarray(this.next));
+    into.set(ring.subarray(0, this.next), this.length - this.next);
+    return into;
   }
 }
 

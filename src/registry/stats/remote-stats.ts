@@ -1,3 +1,4 @@
+import { momentOf, type Clock } from '../clock';
 import type { Keyspace } from '../keys';
 import type { Logger } from '../logger';
 import type { MirrorChange } from '../mirror/prefix-mirror';
@@ -15,11 +16,16 @@ export class RemoteStats {
   /** The series that each key of etcd holds, so that they can be taken back. */
   private readonly held = new Map<string, { processId: string; keys: string[] }>();
 
-  constructor(private readonly options: { keys: Keyspace; logger: Logger; ownProcessId: string }) {}
+  constructor(private readonly options: { keys: Keyspace; logger: Logger; ownProcessId: string; clock: Clock }) {}
 
   /** Applies changes of keys; this process's own are none of its business. */
   apply(changes: readonly MirrorChange[]): void {
     for (const change of changes) this.applyOne(change);
+  }
+
+  /** By the process that measured it. */
+  byProcess(key: string): Iterable<[processId: string, digest: SeriesDigest]> {
+    return this.series.get(key)?.byProcess ?? [];
   }
 
   digests(key: string): SeriesDigest[] {
@@ -36,7 +42,7 @@ export class RemoteStats {
     if (place === null || place.processId === this.options.ownProcessId) return;
     this.takeBack(key);
     if (entry === null) return;
-    const measured = decodeAgentDigest(entry.value);
+    const measured = decodeAgentDigest(entry.value, momentOf(this.options.clock));
     if (measured === null) return this.options.logger.warn({ key }, 'skipped an unreadable record in etcd');
     const keys = measured.map(({ id, digest }) => {
       const seriesId = seriesKey(place.name, id);

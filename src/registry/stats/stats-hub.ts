@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AbilityStats, StatsLookup } from '../../protocol/world';
-import { systemClock } from '../clock';
+import { momentOf, systemClock, type Clock } from '../clock';
 import { deleteOp, putOp } from '../etcd/etcd-ops';
 import { Keyspace } from '../keys';
 import { LeaseKeeper } from '../etcd/lease-keeper';
@@ -10,9 +10,11 @@ import { OwnLease } from '../etcd/own-lease';
 import { DEFAULT_KEY_PREFIX, type RegistryOptions } from '../registry';
 import { Ticker } from '../ticker';
 import { encodeAgentDigest, seriesKey, type MeasuredSeries, type SeriesId } from './agent-digest';
+import { DEFAULT_HALF_LIFE_MS, faded } from './forgetting';
 import { LocalStats, type Sample, type SampleKey } from './local-stats';
 import { RemoteStats } from './remote-stats';
-import { mergeDigests } from './series';
+import { countedOf, type Counted } from './counted';
+import { mergeDigests, type MergedStats } from './series';
 
 /** The digests of a process that died vanish after this long. */
 const DIGEST_TTL_SEC = 15;
@@ -22,6 +24,8 @@ const AUDIT_MS = 30_000;
 export interface StatsHubOptions extends RegistryOptions {
   /** How often changed digests are published, milliseconds. Default 1000. */
   publishIntervalMs?: number;
+  /** `router.learning.half_life`: after so long an outcome weighs half. Default 10 min. */
+  halfLifeMs?: number;
 }
 
 /**
@@ -33,13 +37,15 @@ export class StatsHub {
   private readonly processId = randomUUID();
   private readonly keys: Keyspace;
   private readonly logger: Logger;
+  private readonly clock: Clock;
+  private readonly halfLifeMs: number;
   private readonly keeper: LeaseKeeper;
   private readonly lease: OwnLease;
   private readonly local: LocalStats;
   private readonly remote: RemoteStats;
   private readonly mirror: PrefixMirror;
   private readonly ticker: Ticker;
-  private readonly merged = new Map<string, { versions: string; stats: AbilityStats | null }>();
+  private readonly merged = new Map<string, { versions: string; stats: MergedStats | null; atMs: number }>();
 
   constructor({
     etcd,
@@ -48,6 +54,7 @@ export class StatsHub {
     logger,
     clock = systemClock,
     publishIntervalMs = DEFAULT_PUBLISH_MS,
+    halfLifeMs = DEFAULT_HALF_LIFE_MS,
   }: StatsHubOptions) {
     this.keys = new Keyspace(keyPrefix, tenant);
     this.logger = logger;
@@ -59,8 +66,10 @@ export class StatsHub {
       ttlSec: DIGEST_TTL_SEC,
       monotonicMs: () => clock.monotonicMs(),
     });
-    this.local = new LocalStats(clock);
-    this.remote = new RemoteStats({ keys: this.keys, logger, ownProcessId: this.processId });
+    this.clock = clock;
+    this.halfLifeMs = halfLifeMs;
+    this.local = new LocalStats(clock, halfLifeMs);
+    this.remote = new RemoteStats({ keys: this.keys, logger, ownProcessId: this.processId, clock });
     this.mirror = new PrefixMirror({
       etcd,
       prefix: this.keys.stats,
@@ -101,24 +110,50 @@ export class StatsHub {
     return this.reader;
   }
 
+  /** What every process has counted of one ability of a version: for comparing versions (R21). */
+  counted(agentName: string, agentVersion: string, ability: string): Counted {
+    const key = seriesKey(agentName, { version: agentVersion, ability });
+    const own = this.local.get(agentName, key);
+    const weighing = { nowMs: this.clock.monotonicMs(), halfLifeMs: this.halfLifeMs };
+    const mine = own === undefined ? [] : [[this.processId, own.digest(weighing)] as const];
+    return countedOf([...mine, ...this.remote.byProcess(key)]);
+  }
+
   private readonly reader: StatsLookup = {
     ability: (agentName, agentVersion, ability) => this.read(agentName, { version: agentVersion, ability }),
     instance: (agentName, instanceId) => this.read(agentName, { instanceId }),
   };
 
-  /** Merging is kept until a series has a new outcome; calls in flight, which change with every call, are added to it. */
+  /**
+   * Merging is kept until a series has a new outcome; what changes with every call or with time, calls in flight and what
+   * the outcomes weigh, is added to it.
+   */
   private read(agentName: string, id: SeriesId): AbilityStats | null {
     const key = seriesKey(agentName, id);
     const own = this.local.get(agentName, key);
     const versions = `${own?.version ?? '-'}.${this.remote.version(key)}`;
+    // Whole seconds: within one, the same outcomes are worth the same, whoever is asked about first.
+    const nowMs = Math.floor(this.clock.monotonicMs() / 1_000) * 1_000;
+    const weighing = { nowMs, halfLifeMs: this.halfLifeMs };
     let known = this.merged.get(key);
     if (known?.versions !== versions) {
-      const digests = [...(own === undefined ? [] : [{ ...own.digest(), inFlight: 0 }]), ...this.remote.digests(key)];
-      known = { versions, stats: mergeDigests(digests) };
+      const mine = own === undefined ? [] : [{ ...own.digest(weighing), inFlight: 0 }];
+      known = {
+        versions,
+        stats: mergeDigests([...mine, ...this.remote.digests(key)], weighing),
+        atMs: nowMs,
+      };
       if (known.stats === null) this.merged.delete(key);
       else this.merged.set(key, known);
     }
-    return known.stats && { ...known.stats, in_flight: known.stats.in_flight + (own?.inFlight ?? 0) };
+    const { stats, atMs } = known;
+    if (stats === null) return null;
+    const evidence = faded({ ...stats.evidence, atMs }, nowMs, this.halfLifeMs);
+    return {
+      ...stats,
+      evidence: { requests: short(evidence.requests), failures: short(evidence.failures) },
+      in_flight: stats.in_flight + (own?.inFlight ?? 0),
+    };
   }
 
   private async tick(): Promise<void> {
@@ -133,9 +168,10 @@ export class StatsHub {
   }
 
   private async publish(changed: ReadonlyMap<string, MeasuredSeries[]>, leaseId: string): Promise<void> {
+    const moment = momentOf(this.clock);
     const writes = [...changed].map(([name, series]) => {
       const key = this.keys.digest(this.processId, name);
-      return series.length === 0 ? deleteOp(key) : putOp(key, encodeAgentDigest(series), leaseId);
+      return series.length === 0 ? deleteOp(key) : putOp(key, encodeAgentDigest(series, moment), leaseId);
     });
     try {
       await this.lease.write(writes);
@@ -144,4 +180,9 @@ export class StatsHub {
       throw error;
     }
   }
+}
+
+/** Three digits behind the point: people read it. */
+function short(weight: number): number {
+  return Math.round(weight * 1_000) / 1_000;
 }

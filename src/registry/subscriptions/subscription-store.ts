@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../protocol/identity';
+import { assertPathId } from '../../protocol/path-id-check';
 import { ReachError } from '../../protocol/reach-error';
 import type { Json } from '../../protocol/shapes';
 import { SUBSCRIPTION_ID, type Subscription, type SubscriptionBody } from '../../protocol/subscription';
@@ -88,8 +89,13 @@ function saysTheSame(subscription: Subscription, body: SubscriptionBody): boolea
   return canonicalJson(known as unknown as Json) === canonicalJson(body as unknown as Json);
 }
 
-/** @throws ReachError `invalid_request` naming the rule */
+/**
+ * What an earlier release took can still be read and deleted, by whoever gets there.
+ *
+ * @throws ReachError `invalid_request` naming the rule
+ */
 function assertSubscriptionId(id: string): void {
+  assertPathId(id, { what: 'the id of the subscription', example: 'audit-orders' });
   if (SUBSCRIPTION_ID.test(id)) return;
   const message = 'must be letters, digits, . _ and -, up to 64 characters';
   throw new ReachError('invalid_request', `The id of a subscription ${message}`, {

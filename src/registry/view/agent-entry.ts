@@ -98,6 +98,7 @@ export function buildVersion(
     version: descriptor.version,
     descriptor,
     registered_at: record.registered_at,
+    ...(record.first_registered_at !== undefined && { first_registered_at: record.first_registered_at }),
     instances: reused,
     gone,
   });

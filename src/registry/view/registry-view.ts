@@ -1,5 +1,6 @@
 import type { BreakerLookup } from '../../protocol/reliability';
 import type { InstanceState } from '../../protocol/shapes';
+import type { RouteTable } from '../../protocol/route-table';
 import type { AgentVersion, StatsLookup, World } from '../../protocol/world';
 import { healthItem, leaseTarget } from './agent-entry';
 import { systemClock, type Clock } from '../clock';
@@ -23,6 +24,8 @@ export interface RegistryViewOptions extends RegistryOptions {
   ejections?: EjectionLookup;
   /** Breakers, handed on in {@link World.breakers}. Default: none. */
   breakers?: BreakerLookup;
+  /** The route table, handed on in {@link World.routes}: `RouteTableView`. Default: nobody has written a route. */
+  routes?: { current(): RouteTable; onChange(listener: () => void): () => void };
   /** `registry.health_threshold` (R24), 0–1: below this healthy share {@link World.degraded} is set. Default: never. */
   healthThreshold?: number;
 }
@@ -44,6 +47,7 @@ export class RegistryView {
   private readonly stats: StatsLookup;
   private readonly ejections: EjectionLookup;
   private readonly breakers: BreakerLookup | undefined;
+  private readonly routes: RegistryViewOptions['routes'];
   private readonly degraded: DegradedWatch | null;
   private readonly recounting = new Ticker(RECOUNT_MS, () => Promise.resolve(this.recount()));
   private readonly clock: Clock;
@@ -62,6 +66,7 @@ export class RegistryView {
     stats = NOTHING_MEASURED,
     ejections = NOBODY_EJECTED,
     breakers,
+    routes,
     healthThreshold,
   }: RegistryViewOptions) {
     const keys = new Keyspace(keyPrefix, tenant);
@@ -69,6 +74,7 @@ export class RegistryView {
     this.stats = stats;
     this.ejections = ejections;
     this.breakers = breakers;
+    this.routes = routes;
     this.degraded =
       healthThreshold === undefined ? null : new DegradedWatch({ threshold: healthThreshold, clock, logger });
     this.fullness = new Fullness(stats, clock);
@@ -88,7 +94,11 @@ export class RegistryView {
   async start(): Promise<void> {
     await this.mirror.start();
     this.stopListening();
-    this.stopListening = this.ejections.onChange((name) => this.rebuild([name]));
+    const heard = [
+      this.ejections.onChange((name) => this.rebuild([name])),
+      this.routes?.onChange(() => this.announce()),
+    ];
+    this.stopListening = () => heard.forEach((stop) => stop?.());
     // What was ejected or came back between the listing and now.
     this.rebuild(new Set(this.state.all().map(({ name }) => name)));
     this.recounting.start();
@@ -111,6 +121,7 @@ export class RegistryView {
       agents: this.state.all(),
       stats: this.stats,
       ...(this.breakers && { breakers: this.breakers }),
+      ...(this.routes && { routes: this.routes.current() }),
       ...(this.degraded && { degraded: this.degraded.current }),
     });
     return this.cached;

@@ -40,7 +40,7 @@ test('what all texts of a language share does not count: a bias towards one lang
     });
   };
   const abilities = [ability('天气 预报', '明天 下雨'), ability('refund status', '退款 进度', 'money back')];
-  const space = MeaningSpace.build(abilities, await biased(MeaningSpace.textsOf(abilities)));
+  const space = await MeaningSpace.build(abilities, await biased(MeaningSpace.textsOf(abilities)));
   const asked = '退款 在 哪里';
   const [query] = await biased([asked]);
   const raw = abilities.map(async ({ texts }) => cosine(query!, (await biased([texts[0]!]))[0]!));
@@ -84,11 +84,51 @@ test('nobody who was only glanced at ends up above those who were looked at clos
   for (const { closeness } of matches.slice(32)) expect(closeness).toBeLessThanOrEqual(worstOfBest);
 });
 
-test('vectors without length are near to nothing, never NaN', () => {
+test('vectors without length are near to nothing, never NaN', async () => {
   const abilities = [ability('a'), ability('b')];
   const zero = MeaningSpace.textsOf(abilities).map(() => new Float32Array(8));
-  const space = MeaningSpace.build(abilities, zero);
+  const space = await MeaningSpace.build(abilities, zero);
   for (const match of space.match('x', new Float32Array(8), abilities)) {
     expect([match.cosine, match.closeness, match.fit].every(Number.isFinite)).toBe(true);
   }
+});
+
+test.each([
+  ['one ability', [ability('mends shoes', 'torn boots')]],
+  ['two without examples', [ability('mends shoes'), ability('bakes bread')]],
+  ['two, one with a single example', [ability('mends shoes', 'torn boots'), ability('bakes bread')]],
+])('%s: the right one is nearest and on topic, a stranger less', async (_, abilities) => {
+  const space = await spaceOf(abilities);
+  const [best] = space.match('mends torn shoes', await vector('mends torn shoes'), abilities, { limit: 1 });
+  expect(best!.position).toBe(0);
+  expect(best!.fit).toBeGreaterThan(0.5);
+  const [stranger] = space.match('quarks spin', await vector('quarks spin'), abilities, { limit: 1 });
+  expect(stranger!.fit).toBeLessThan(best!.fit);
+});
+
+test('the same abilities in another order give the same figures', async () => {
+  const abilities = Array.from({ length: 30 }, (_, i) =>
+    ability(`does thing${i}`, `please thing${i}`, `now thing${i} too`),
+  );
+  const query = await vector('please do thing7');
+  const figures = async (order: AbilityText[]) => {
+    const matches = (await spaceOf(order)).match('please do thing7', query, order, { limit: 5 });
+    return matches.map(({ position, closeness, fit }) => ({ key: order[position]!.key, closeness, fit }));
+  };
+  const [forwards, backwards] = [await figures(abilities), await figures([...abilities].reverse())];
+  expect(backwards[0]!.key).toBe(forwards[0]!.key);
+  expect(backwards[0]!.closeness).toBeCloseTo(forwards[0]!.closeness, 3);
+  expect(backwards[0]!.fit).toBeCloseTo(forwards[0]!.fit, 3);
+  expect(await figures(abilities)).toEqual(forwards);
+});
+
+test('wording that all abilities vary in counts less than what sets them apart', async () => {
+  // Each says its own word with three politenesses; the query has one ability's word and another's politeness.
+  const politenesses = ['kindly', 'swiftly', 'quietly'];
+  const abilities = Array.from({ length: 40 }, (_, i) =>
+    ability(`word${i}`, ...politenesses.map((manner) => `${manner} ${manner} word${i}`)),
+  );
+  const asked = 'kindly kindly kindly word3';
+  const [best] = (await spaceOf(abilities)).match(asked, await vector(asked), abilities, { limit: 1 });
+  expect(best!.position).toBe(3);
 });

@@ -2,49 +2,46 @@ import type { AbilityText, Match, MatchOptions } from '../../protocol/matching';
 import { BACKGROUND_TEXTS } from '../../protocol/background-texts';
 import { bestPositions } from './best-first';
 import { Centroids } from './centroids';
-import { foldText } from './language';
-import {
-  centreQuery,
-  centroidOf,
-  dotAt,
-  layOut,
-  nearestMean,
-  type CentredQuery,
-  type VectorRows,
-} from './vector-space';
+import { holdOut } from './held-out';
+import { foldText, SCRIPT_NAMES } from './language';
+import { Profiles } from './profiles';
+import { breathe } from './slices';
+import { Topicality } from './topicality';
+import { centredCosine, centreQuery, dotAt, layOut, type CentredQuery, type VectorRows } from './vector-space';
+import { Whitening } from './whitening';
 
 /** Abilities whose examples are compared one by one; the others are placed by their centroid alone. */
 const RESCORED = 32;
 /** Abilities looked at in full after a coarse look at all, when there are more than twice as many. */
 const SHORTLISTED = 256;
-/** Centred cosine that makes an ability e times less likely. Margins measured on tickets: median 0.2, lowest 5 % 0.02. */
-const TEMPERATURE = 0.1;
-/** How much of the nearness to everyday sentences is taken off before judging whether a text is on topic. */
-const BACKGROUND_SHARE = 0.5;
-/** Where on- and off-topic texts part (about 5 % errors each way on 72 tickets against 48 other questions), and how sharply. */
-const ON_TOPIC = { threshold: 0.09, width: 0.03 };
-
-interface Profile {
-  readonly ability: AbilityText;
-  readonly rows: readonly number[];
-}
+/** What the nearest single text adds to the nearness of the centroid: a request that was foreseen should win. */
+const NEAREST_WEIGHT = 0.1;
+/** Nearness that makes an ability e times less likely; with it the shares of the candidates are calibrated (ECE 0.03). */
+const TEMPERATURE = 0.05;
+/** For "is this on topic at all" the raw cosine tells most, and the centred one a little more. */
+const TOPIC_WEIGHT = 0.05;
+/** Texts that the shared covariance is estimated from; more change nothing but the time it takes. */
+const COVARIANCE_TEXTS = 2048;
 
 /**
  * Vectors of a fixed set of abilities, ready to be compared with queries. The recipe is the one that measured best
- * with a small multilingual model: subtract the mean vector of each language (otherwise Chinese queries stick to
- * Chinese descriptions whatever they say), then average the three nearest texts with the centroid of all texts.
+ * with a small multilingual model (docs/routing-quality.md): subtract the mean vector of each language (otherwise
+ * Chinese queries stick to Chinese descriptions whatever they say); compare with the mean of each ability's texts
+ * under a shrunk shared covariance, which is linear discriminant analysis; add the nearest single text.
  */
 export class MeaningSpace {
   private readonly placeOf = new Map<string, number>();
   private readonly remembered = new WeakMap<readonly AbilityText[], Int32Array>();
+  /** Set by {@link build} once the rest is there to measure it with. */
+  private topicality = Topicality.measure({ background: SCRIPT_NAMES.map(() => []), held: [] });
 
   private constructor(
     private readonly rows: VectorRows,
-    private readonly profiles: readonly Profile[],
+    private readonly profiles: Profiles,
+    private readonly whitening: Whitening,
     private readonly centroids: Centroids,
-    private readonly background: readonly number[],
   ) {
-    profiles.forEach((profile, place) => this.placeOf.set(profile.ability.key, place));
+    profiles.abilities.forEach(({ key }, place) => this.placeOf.set(key, place));
   }
 
   /** Every text that a space of these abilities needs a vector of, in a stable order, each once. */
@@ -52,15 +49,22 @@ export class MeaningSpace {
     return [...new Set([...BACKGROUND_TEXTS, ...abilities.flatMap((ability) => ability.texts)].map(foldText))];
   }
 
-  /** `vectors` belong to {@link textsOf} the same abilities, in its order. */
-  static build(abilities: readonly AbilityText[], vectors: readonly Float32Array[]): MeaningSpace {
+  /** `vectors` belong to {@link textsOf} the same abilities, in its order. Lets others run while it works. */
+  static async build(abilities: readonly AbilityText[], vectors: readonly Float32Array[]): Promise<MeaningSpace> {
     const rows = layOut(MeaningSpace.textsOf(abilities), vectors);
-    const rowsOf = (texts: readonly string[]) => texts.map((text) => rows.rowOf.get(foldText(text))!);
-    const distinct = new Map(abilities.map((ability) => [ability.key, ability]));
-    const profiles = [...distinct.values()].map((ability) => ({ ability, rows: rowsOf(ability.texts) }));
-    const centroids = new Float32Array(profiles.length * rows.dimensions);
-    profiles.forEach((profile, i) => centroids.set(centroidOf(rows, profile.rows), i * rows.dimensions));
-    return new MeaningSpace(rows, profiles, new Centroids(centroids, rows.dimensions), rowsOf(BACKGROUND_TEXTS));
+    const distinct = [...new Map(abilities.map((ability) => [ability.key, ability])).values()];
+    const profiles = new Profiles(rows, distinct, (text) => rows.rowOf.get(foldText(text))!);
+    const means = profiles.means();
+    await breathe();
+    const whitening = Whitening.of(profiles.residuals(means, COVARIANCE_TEXTS), rows.dimensions);
+    const held = holdOut({ rows, profiles, means, whitening });
+    const centroids = await Centroids.of(means, whitening);
+    const space = new MeaningSpace(rows, profiles, whitening, centroids);
+    space.topicality = Topicality.measure({
+      background: await space.backgroundNearness(),
+      held: held.map((texts) => texts.map(({ raw, whitened }) => topicNearness(raw, whitened))),
+    });
+    return space;
   }
 
   /** True when every ability can be compared here. */
@@ -69,7 +73,7 @@ export class MeaningSpace {
   }
 
   abilities(): AbilityText[] {
-    return this.profiles.map((profile) => profile.ability);
+    return [...this.profiles.abilities];
   }
 
   /** The stored vector of a text, so that a rebuilt space need not ask for it again. */
@@ -81,10 +85,17 @@ export class MeaningSpace {
 
   /** See {@link Matcher.similarities}; for abilities that the space {@link covers} only. */
   match(text: string, vector: Float32Array, abilities: readonly AbilityText[], options: MatchOptions = {}): Match[] {
+    return this.matchPlaces(this.prepared(text, vector), this.placesOf(abilities) ?? new Int32Array(), options);
+  }
+
+  private prepared(text: string, vector: Float32Array): PreparedQuery {
     const query = centreQuery(this.rows, text, vector);
-    const places = this.placesOf(abilities) ?? new Int32Array();
+    return { ...query, whitened: this.whitening.apply(query.centred) };
+  }
+
+  private matchPlaces(query: PreparedQuery, places: Int32Array, options: MatchOptions): DenseMatch[] {
     if (!needsShortlist(places, options)) return this.compare({ query, places, ...options });
-    const glimpse = this.centroids.scanCoarsely(query.centred, places);
+    const glimpse = this.centroids.scanCoarsely(query.whitened, places);
     // Nearly always most are accepted; then it is much cheaper to ask only about the nearest few.
     const hopeful = this.compareListed(
       { query, places, ...options },
@@ -95,20 +106,20 @@ export class MeaningSpace {
     return this.compareListed({ query, places, limit: options.limit }, bestPositions(glimpse, SHORTLISTED, accept));
   }
 
-  private compareListed({ query, places, limit, accept = () => true }: Comparison, listed: number[]): Match[] {
+  private compareListed({ query, places, limit, accept = () => true }: Comparison, listed: number[]): DenseMatch[] {
     const own = Int32Array.from(listed, (position) => places[position]!);
     const acceptListed = (i: number) => accept(listed[i]!);
     return this.compare({ query, places: own, limit, accept: acceptListed, positions: listed });
   }
 
-  private compare({ query, places, positions, limit, accept = () => true }: Comparison): Match[] {
-    const nearness = this.centroids.scan(query.centred, places);
+  private compare({ query, places, positions, limit, accept = () => true }: Comparison): DenseMatch[] {
+    const whitened = this.centroids.scan(query.whitened, places);
+    const nearness = whitened.map((value) => value * (1 + NEAREST_WEIGHT));
     const best = bestPositions(nearness, Math.min(RESCORED, limit ?? RESCORED), accept);
-    this.rescore(query, places, { nearness, best });
-    const background = BACKGROUND_SHARE * nearestMean(this.rows, query, this.background);
+    this.rescore(query, places, { whitened, nearness, best });
     const kept = best.length === limit ? best : withTheRest(best, nearness, { limit, accept });
-    const shared = { background, rawCosine: (place: number) => this.rawCosine(query, place) };
-    return kept.map((i) => new DenseMatch(positions?.[i] ?? i, places[i]!, nearness[i]!, shared));
+    const batch: Batch = { space: this, query, places, whitened, nearness };
+    return kept.map((i) => new DenseMatch(positions?.[i] ?? i, i, batch));
   }
 
   /** Where the abilities are, null when the space lacks one of them. Remembered by array, which must not change. */
@@ -122,32 +133,80 @@ export class MeaningSpace {
   }
 
   /** Looks closer at the best and puts them in order. The others are pressed below the last of them. */
-  private rescore(query: CentredQuery, places: Int32Array, { nearness, best }: Ranking): void {
+  private rescore(query: PreparedQuery, places: Int32Array, { whitened, nearness, best }: Ranking): void {
     if (best.length === 0) return;
-    for (const i of best) {
-      const examples = nearestMean(this.rows, query, this.profiles[places[i]!]!.rows);
-      nearness[i] = (nearness[i]! + examples) / 2;
-    }
+    for (const i of best) nearness[i] = whitened[i]! + NEAREST_WEIGHT * this.nearestText(query, places[i]!);
     best.sort((a, b) => nearness[b]! - nearness[a]! || a - b);
     const floor = nearness[best.at(-1)!]!;
     const close = marked(nearness.length, best);
     for (let i = 0; i < nearness.length; i++) if (nearness[i]! > floor && close[i] === 0) nearness[i] = floor;
   }
 
+  private nearestText(query: CentredQuery, place: number): number {
+    let nearest = -1;
+    for (const row of this.profiles.membersOf(place)) {
+      nearest = Math.max(nearest, centredCosine(this.rows, query, row));
+    }
+    return nearest;
+  }
+
   /** Cosine with the description, nothing subtracted. */
-  private rawCosine(query: CentredQuery, place: number): number {
-    return dotAt(query.raw, this.rows.values, this.profiles[place]!.rows[0]! * this.rows.dimensions);
+  rawCosine(query: CentredQuery, place: number): number {
+    return dotAt(query.raw, this.rows.values, this.profiles.membersOf(place)[0]! * this.rows.dimensions);
+  }
+
+  /** Whether a query that is so near is on topic, 0–1. */
+  fit(query: CentredQuery, topic: number): number {
+    return this.topicality.fit(topic, query.script);
+  }
+
+  /** How near a query is to an ability as far as being on topic goes. */
+  topicNearness(query: CentredQuery, place: number, whitened: number): number {
+    return topicNearness(this.rawNearness(query, place), whitened);
+  }
+
+  /** Cosine with the mean of the ability's raw vectors. */
+  private rawNearness(query: CentredQuery, place: number): number {
+    let sum = 0;
+    for (const row of this.profiles.membersOf(place))
+      sum += dotAt(query.raw, this.rows.values, row * this.rows.dimensions);
+    return sum / Math.max(1e-9, this.profiles.rawLengths[place]!);
+  }
+
+  /** How near each everyday sentence is to the ability nearest to it, by script. */
+  private async backgroundNearness(): Promise<number[][]> {
+    const nearness: number[][] = SCRIPT_NAMES.map(() => []);
+    const places = Int32Array.from(this.profiles.abilities, (_, place) => place);
+    for (const text of BACKGROUND_TEXTS.map(foldText)) {
+      const query = this.prepared(text, this.vectorOf(text)!);
+      const [best] = this.matchPlaces(query, places, { limit: 1 });
+      if (!best) break;
+      nearness[query.script]!.push(best.topic);
+      await breathe();
+    }
+    return nearness;
   }
 }
 
+function topicNearness(raw: number, whitened: number): number {
+  return raw + TOPIC_WEIGHT * whitened;
+}
+
+interface PreparedQuery extends CentredQuery {
+  /** {@link CentredQuery.centred} in the basis in which abilities are told apart. */
+  readonly whitened: Float32Array;
+}
+
 interface Comparison extends MatchOptions {
-  query: CentredQuery;
+  query: PreparedQuery;
   places: Int32Array;
   /** What the caller calls these places; absent: as they are numbered here. */
   positions?: readonly number[];
 }
 
 interface Ranking {
+  /** Nearness to the centroid alone. */
+  whitened: Float32Array;
   nearness: Float32Array;
   best: number[];
 }
@@ -178,32 +237,42 @@ function withTheRest(
 }
 
 /** What all matches of one query share. */
-interface SharedByMatches {
-  background: number;
-  rawCosine: (place: number) => number;
+interface Batch {
+  space: MeaningSpace;
+  query: PreparedQuery;
+  places: Int32Array;
+  whitened: Float32Array;
+  nearness: Float32Array;
 }
 
-/** A match whose raw cosine, needed for the few that are recorded, is computed when it is read. */
+/** A match whose raw cosine and fit, needed for the few that are recorded, are computed when they are read. */
 class DenseMatch implements Match {
   readonly by = 'dense';
   readonly degraded = false;
 
   constructor(
     readonly position: number,
-    private readonly place: number,
-    private readonly nearness: number,
-    private readonly shared: SharedByMatches,
+    private readonly row: number,
+    private readonly batch: Batch,
   ) {}
 
   get closeness(): number {
-    return this.nearness / TEMPERATURE;
+    return this.batch.nearness[this.row]! / TEMPERATURE;
   }
 
   get cosine(): number {
-    return this.shared.rawCosine(this.place);
+    const { space, query, places } = this.batch;
+    return space.rawCosine(query, places[this.row]!);
+  }
+
+  /** See {@link topicNearness}. */
+  get topic(): number {
+    const { space, query, places, whitened } = this.batch;
+    return space.topicNearness(query, places[this.row]!, whitened[this.row]!);
   }
 
   get fit(): number {
-    return 1 / (1 + Math.exp(-(this.nearness - this.shared.background - ON_TOPIC.threshold) / ON_TOPIC.width));
+    const { space, query } = this.batch;
+    return space.fit(query, this.topic);
   }
 }

@@ -59,7 +59,7 @@ export class SemanticMatcher implements Matcher {
       const wanted = choose(known);
       if (this.space?.covers(wanted) && new Set(wanted.map(({ key }) => key)).size === known.length) return this.space;
       const vectors = await this.vectorsOf(MeaningSpace.textsOf(wanted));
-      return (this.space = MeaningSpace.build(wanted, vectors));
+      return (this.space = await MeaningSpace.build(wanted, vectors));
     });
     this.building = next.catch(() => undefined);
     return next;

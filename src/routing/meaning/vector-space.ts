@@ -1,8 +1,5 @@
 import { SCRIPT_NAMES, scriptOf } from './language';
 
-/** Texts nearest to a query that are averaged: one alone is noise, all of them blur (measured on 60 tickets). */
-const NEAREST = 3;
-
 /** Unit vectors of many texts in one `Float32Array`, with what is needed to compare them centred by language. */
 export interface VectorRows {
   readonly dimensions: number;
@@ -21,6 +18,8 @@ export interface VectorRows {
 export interface CentredQuery {
   readonly raw: Float32Array;
   readonly centred: Float32Array;
+  /** Index into SCRIPT_NAMES. */
+  readonly script: number;
   /** centred · mean, by script. */
   readonly meanDots: Float32Array;
 }
@@ -101,10 +100,11 @@ const inverse = (length: number): number => (length > 1e-9 ? 1 / length : 0);
 
 /** Centres a query's vector on the mean of its own language. */
 export function centreQuery(rows: VectorRows, text: string, raw: Float32Array): CentredQuery {
-  const mean = rows.means[SCRIPT_NAMES.indexOf(scriptOf(text))]!;
+  const script = SCRIPT_NAMES.indexOf(scriptOf(text));
+  const mean = rows.means[script]!;
   const scale = inverse(distance(raw, mean));
   const centred = Float32Array.from(raw, (value, i) => (value - mean[i]!) * scale);
-  return { raw, centred, meanDots: Float32Array.from(rows.means, (other) => dotAt(centred, other, 0)) };
+  return { raw, centred, script, meanDots: Float32Array.from(rows.means, (other) => dotAt(centred, other, 0)) };
 }
 
 /** Cosine of a query and a stored text, both centred on their language's mean. */
@@ -113,33 +113,26 @@ export function centredCosine(rows: VectorRows, query: CentredQuery, row: number
   return (dot - query.meanDots[rows.scripts[row]!]!) * rows.inverseNorms[row]!;
 }
 
-/** Centroid of some rows, centred by language, of length 1. */
-export function centroidOf(rows: VectorRows, members: readonly number[]): Float32Array {
-  const centroid = new Float32Array(rows.dimensions);
+/** Adds `factor` times a stored text, centred and of length 1, to `sum`, which starts at `offset` of its array. */
+export function addCentred(rows: VectorRows, row: number, into: { sum: Float32Array; offset: number; factor: number }) {
+  const { sum, offset } = into;
+  const mean = rows.means[rows.scripts[row]!]!;
+  const scale = rows.inverseNorms[row]! * into.factor;
+  const start = row * rows.dimensions;
+  for (let i = 0; i < rows.dimensions; i++) sum[offset + i]! += (rows.values[start + i]! - mean[i]!) * scale;
+}
+
+/** Sum of stored vectors as they are. */
+export function rawSum(rows: VectorRows, members: Int32Array): Float32Array {
+  const sum = new Float32Array(rows.dimensions);
   for (const row of members) {
-    const mean = rows.means[rows.scripts[row]!]!;
-    const scale = rows.inverseNorms[row]!;
-    for (let i = 0; i < centroid.length; i++)
-      centroid[i]! += (rows.values[row * rows.dimensions + i]! - mean[i]!) * scale;
+    const start = row * rows.dimensions;
+    for (let i = 0; i < sum.length; i++) sum[i]! += rows.values[start + i]!;
   }
-  const scale = inverse(Math.sqrt(dotAt(centroid, centroid, 0)));
-  return centroid.map((value) => value * scale);
+  return sum;
 }
 
-/** Mean centred cosine of the query's three nearest rows among `members`, of all when there are fewer; 0 of none. */
-export function nearestMean(rows: VectorRows, query: CentredQuery, members: readonly number[]): number {
-  const nearest = new Float64Array(NEAREST).fill(-Infinity);
-  for (const row of members) insertLargest(nearest, centredCosine(rows, query, row));
-  const count = Math.min(NEAREST, members.length);
-  let sum = 0;
-  for (let i = 0; i < count; i++) sum += nearest[i]!;
-  return sum / Math.max(1, count);
-}
-
-/** Keeps the largest values seen, largest first. */
-function insertLargest(largest: Float64Array, value: number): void {
-  let i = largest.length - 1;
-  if (value <= largest[i]!) return;
-  for (; i > 0 && value > largest[i - 1]!; i--) largest[i] = largest[i - 1]!;
-  largest[i] = value;
+/** Length of a vector. */
+export function lengthOf(vector: Float32Array): number {
+  return Math.sqrt(dotAt(vector, vector, 0));
 }

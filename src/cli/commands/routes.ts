@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import { splitTarget } from '../../protocol/route-table';
+import type { RouteEntry, RoutesClient } from '../../sdk/routes';
+import { readPayload } from '../envelope-options';
+import { UsageError } from '../exit-codes';
+import { printableAnswers } from '../printable';
+import { renderRoutes, renderRoutesWritten } from '../render/routes';
+import type { CliContext, Session } from '../session';
+
+const EXAMPLES = `
+Examples:
+  $ agent-reach routes list
+  $ agent-reach routes set refund default refund_agent#1.2.0=95 refund_agent#1.3.0=5
+  $ agent-reach routes list --json > routes.json    edit it, and write it back unless others did meanwhile:
+  $ agent-reach routes set routes.json`;
+
+/** `routes list` and `routes set` (R21). */
+export function addRoutes(program: Command, context: CliContext): void {
+  const group = program
+    .command('routes')
+    .description('how the versions of agents share the calls of a caller group')
+    .addHelpText('after', EXAMPLES);
+  addList(group, context);
+  addSet(group, context);
+}
+
+interface ListOptions {
+  ability?: string;
+  group?: string;
+  agent?: string;
+}
+
+function addList(group: Command, { run }: CliContext): void {
+  group
+    .command('list')
+    .description('the route table; with --json as `routes set` takes it back')
+    .option('--ability <name>', 'for this ability')
+    .option('--group <name>', 'for this caller group')
+    .option('--agent <name>', 'of this agent')
+    .action((options: ListOptions, self: Command) =>
+      run(self, async (session) => {
+        const { routes, etag } = await clientOf(session).get({ signal: session.io.signal });
+        const wanted = routes.filter((route) => isWanted(route, options));
+        session.print({ routes: wanted, ...(wanted.length === routes.length && { etag }) }, () =>
+          renderRoutes(wanted, session.io),
+        );
+      }),
+    );
+}
+
+function isWanted({ ability, from, to }: RouteEntry, wanted: ListOptions): boolean {
+  return (
+    (wanted.ability === undefined || ability === wanted.ability) &&
+    (wanted.group === undefined || from === wanted.group) &&
+    (wanted.agent === undefined || splitTarget(to).name === wanted.agent)
+  );
+}
+
+function addSet(group: Command, { run }: CliContext): void {
+  group
+    .command('set')
+    .description('write the whole table from a file, or the routes of one ability and caller group')
+    .argument('<file-or-ability>', 'a file ({"routes": […]}, - is stdin), or an ability')
+    .argument('[from]', 'caller group, such as default')
+    .argument('[to=weight...]', 'name#version=weight; what these agents had for the ability and group is replaced')
+    .action(function (this: Command, first: string, from: string | undefined, targets: string[]) {
+      return run(this, async (session) => {
+        const written = await (from === undefined
+          ? setAll(session, first)
+          : setSome(session, { ability: first, from, targets }));
+        session.print(written, () => renderRoutesWritten(written, session.io));
+      });
+    });
+}
+
+/** An `etag` in the file is the condition of the write. */
+async function setAll(session: Session, file: string) {
+  const document = await readPayload(file === '-' ? '-' : `@${file}`, session.io);
+  if (!Array.isArray(document.routes))
+    throw new UsageError(`${file} must hold {"routes": […]}, as PUT /v1/routes takes it`);
+  const condition = typeof document.etag === 'string' ? { ifMatch: document.etag } : {};
+  const routes = document.routes as unknown as RouteEntry[];
+  return clientOf(session).put(routes, { ...condition, signal: session.io.signal });
+}
+
+/** Replaces what the named agents had for the ability and the group, and nothing else. */
+async function setSome(
+  session: Session,
+  { ability, from, targets }: { ability: string; from: string; targets: string[] },
+) {
+  if (targets.length === 0) throw new UsageError('name at least one version and its weight: refund_agent#1.3.0=5');
+  const added = targets.map((target) => ({ ability, from, ...parseTarget(target) }));
+  const agents = new Set(added.map(({ to }) => splitTarget(to).name));
+  const isReplaced = (route: RouteEntry) =>
+    route.ability === ability && route.from === from && agents.has(splitTarget(route.to).name);
+  const signal = session.io.signal;
+  return clientOf(session).update((routes) => [...routes.filter((route) => !isReplaced(route)), ...added], { signal });
+}
+
+function parseTarget(text: string): Pick<RouteEntry, 'to' | 'weight'> {
+  const match = /^([^#=]+#[^=]+)=(\d{1,10})$/.exec(text);
+  if (match) return { to: match[1]!, weight: Number(match[2]) };
+  throw new UsageError(
+    `${text} is not name#version=weight, such as refund_agent#1.3.0=5; weights are whole and relative`,
+  );
+}
+
+/** Without `--json` what it answers is safe to print. */
+function clientOf({ client, json }: Session): RoutesClient {
+  return json ? client.routes : printableAnswers(client.routes);
+}

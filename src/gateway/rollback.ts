@@ -1,0 +1,64 @@
+/** What taking a canary out of the traffic does to the route table, and what is told of it. */
+import type { Verdict } from '../policy/canary';
+import { heaviest, splitTarget, type RouteEntry } from '../protocol/route-table';
+import type { CanaryVersion } from '../routing/versions';
+import type { AlertInput } from './alerts';
+
+/** Weight of the version that stays where nobody has written any. */
+const STABLE_WEIGHT = 100;
+
+/**
+ * The table without the canary in its groups: its weight is 0 there, and where no route listed any version of the agent, one
+ * for the stable version is written beside it. Others keep their weights. Null when there is nothing to change.
+ */
+export function rolledBack(entries: readonly RouteEntry[], canary: CanaryVersion): RouteEntry[] | null {
+  let table = [...entries];
+  for (const from of canary.groups) table = withoutCanary(table, canary, from);
+  const same = table.length === entries.length && table.every((one, position) => one === entries[position]);
+  return same ? null : table;
+}
+
+function withoutCanary(table: RouteEntry[], canary: CanaryVersion, from: string): RouteEntry[] {
+  const { ability, agentName } = canary;
+  const to = `${agentName}#${canary.canary}`;
+  const isOwn = (one: RouteEntry) =>
+    one.ability === ability && one.from === from && splitTarget(one.to).name === agentName;
+  const own = table.filter(isOwn);
+  // Somebody has made it the one that bears the most meanwhile: that is no canary any more.
+  if (heaviest(own.map((one) => ({ version: one.to, weight: one.weight }))) === to) return table;
+  const others = own.some((one) => one.weight > 0 && one.to !== to);
+  const stable = { ability, from, to: `${agentName}#${canary.stable}`, weight: STABLE_WEIGHT };
+  const kept = table.map((one) => (isOwn(one) && one.to === to && one.weight > 0 ? { ...one, weight: 0 } : one));
+  const barred = own.some((one) => one.to === to) ? [] : [{ ability, from, to, weight: 0 }];
+  return [...kept, ...(others ? [] : [stable]), ...barred];
+}
+
+/** The alert about a rollback, with the figures. */
+export function rollbackAlert(canary: CanaryVersion, verdict: Verdict): AlertInput {
+  const { agentName, ability, canary: version, stable, groups } = canary;
+  const { by, p, threshold, requests, look } = verdict;
+  const told = (value: number) => (by === 'failures' ? `${(value * 100).toFixed(1)} %` : `${Math.round(value)} ms`);
+  const what = by === 'failures' ? `fails ${told(verdict.canary)} of its calls` : `takes ${told(verdict.canary)}`;
+  const message = `${agentName} ${version} ${what} of ${ability}, ${stable} ${told(verdict.stable)} (p ${p.toExponential(1)}, needed ${threshold.toExponential(1)}, ${requests.canary} and ${requests.stable} calls): its weight is 0 now in the group ${groups.join(', ')}; mend it, then give it a weight with agent-reach routes set`;
+  return {
+    kind: 'canary_rolled_back',
+    key: `${agentName}#${version}/${ability}/${groups.join(',')}`,
+    severity: 'critical',
+    message,
+    details: {
+      agent_name: agentName,
+      agent_version: version,
+      stable_version: stable,
+      ability,
+      groups,
+      by,
+      canary: verdict.canary,
+      stable: verdict.stable,
+      requests,
+      p,
+      threshold,
+      look,
+    },
+    windowMs: 60_000,
+  };
+}

@@ -1,0 +1,3 @@
+/** Which version of the chosen agent takes a call (R21): the route table's splits, sticky and monotone. Pure. */
+export { stickyHash } from './choose-version';
+export { canaries, unlistedVersions, type CanaryVersion, type UnlistedVersion } from './unlisted';
