@@ -1,6 +1,6 @@
 import type { Capability, Descriptor } from '../protocol/descriptor';
 import { closestNames } from '../protocol/nearest';
-import { adviceFor } from '../routing/advice';
+import { unknownName } from '../routing/scope';
 import { ReachError } from '../protocol/reach-error';
 import type { BreakerKey, BreakerView } from '../protocol/reliability';
 import type { InstanceState } from '../protocol/shapes';
@@ -75,18 +75,8 @@ export class AgentCatalogue {
 
   unknownAgent(name: string): ReachError {
     const closest = closestNames(name, new Set(this.world().agents.map((agent) => agent.name)), 3);
-    return new ReachError(
-      'agent_not_found',
-      `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'agents')}`,
-      {
-        diagnosis: {
-          reason: 'agent_unknown',
-          message: 'No agent was registered under this name',
-          advice: adviceFor('agent_unknown'),
-          closest,
-        },
-      },
-    );
+    const message = `There is no agent named ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'agents')}`;
+    return new ReachError('agent_not_found', message, { diagnosis: unknownName('agent_unknown', message, closest) });
   }
 
   abilities(): AbilityBody[] {
@@ -116,18 +106,8 @@ export class AgentCatalogue {
       all.map((ability) => ability.name),
       3,
     );
-    throw new ReachError(
-      'ability_not_found',
-      `Nobody offers ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'abilities')}`,
-      {
-        diagnosis: {
-          reason: 'name_mismatch',
-          message: 'No ability has exactly this name',
-          advice: adviceFor('name_mismatch'),
-          closest,
-        },
-      },
-    );
+    const message = `Nobody offers ${JSON.stringify(name.slice(0, 200))}${hint(closest, 'abilities')}`;
+    throw new ReachError('ability_not_found', message, { diagnosis: unknownName('name_mismatch', message, closest) });
   }
 
   private withSchemas(ability: string, offer: AbilityOffer): AbilityOffer {

@@ -64,10 +64,9 @@ export class Nesting {
     const { chain } = call.inheritance;
     const { maxDepth } = this.options;
     if (chain.length >= maxDepth) {
-      throw new ReachError(
-        'delegation_loop',
-        `Reaches may be nested ${maxDepth} deep, and this one would be the next: ${chain.join(' → ')}; let an agent above do the work, or raise nesting.max_depth`,
-      );
+      const advice = 'let an agent above do the work, or raise nesting.max_depth';
+      const message = `Reaches may be nested ${maxDepth} deep, and this one would be the next: ${chain.join(' → ')}; ${advice}`;
+      throw new ReachError('delegation_loop', message, { diagnosis: { reason: 'delegation_loop', message, advice } });
     }
     if (call.reachMs < 1)
       throw new ReachError(

@@ -37,13 +37,16 @@ export class Scaling {
     return [...names].sort().flatMap((name) => this.hintsOf(name));
   }
 
-  /** The hints of so many agents, those with the most traffic: what a scrape of metrics may cost. */
-  busiest(limit: number): ScalingHint[] {
+  /** The hints of so many agents, those with the most traffic; each is made when it is taken, so that a scrape can pause. */
+  *busiest(limit: number): Generator<ScalingHint, void, undefined> {
     const names = [...new Set(this.options.view.world().agents.map(({ name }) => name))];
-    if (names.length <= limit) return this.hints();
+    const few = names.length <= limit ? names.sort() : this.withMostTraffic(names).slice(0, limit);
+    for (const name of few) yield* this.hintsOf(name);
+  }
+
+  private withMostTraffic(names: readonly string[]): string[] {
     const rated = names.map((name) => ({ name, perSec: this.arrivalsPerSec(name) }));
-    rated.sort((a, b) => b.perSec - a.perSec);
-    return rated.slice(0, limit).flatMap(({ name }) => this.hintsOf(name));
+    return rated.sort((a, b) => b.perSec - a.perSec).map(({ name }) => name);
   }
 
   /** Callers that wait for an agent, wherever they wait. */
@@ -120,7 +123,8 @@ export class Scaling {
     return descriptor.capabilities.flatMap(({ name: ability }) => {
       const { state, share } = this.options.breakers.view({ agentName: name, agentVersion: version, ability });
       if (state === 'closed') return [];
-      return [{ ability, detail: `${state.replace('_', ' ')} (${Math.round(share * 100)} % passes)` }];
+      const told = state === 'bypass' ? 'in bypass' : state.replace('_', ' ');
+      return [{ ability, detail: `${told} (${Math.round(share * 100)} % passes)` }];
     });
   }
 }

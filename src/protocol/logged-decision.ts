@@ -79,11 +79,20 @@ export interface OfferFacts {
   /** How near it was to the text; absent where it was not compared. */
   match?: MatchFacts;
   /** Absent: nothing was measured yet. */
-  stats?: { requests: number; failures: number; p50_ms: number | null };
+  stats?: MeasuredThen;
   /** What kept it out, though it fits the request: `readiness`, `breaker`, another version of its agent … */
   held_by?: string;
   /** Its breaker, where that was not closed. */
   breaker?: { share: number; mark: AdmissionMark | null; passed: boolean };
+}
+
+/** What was measured of it, as far as the score goes by it. */
+export interface MeasuredThen {
+  requests: number;
+  failures: number;
+  /** What these outcomes still weighed at that moment: the reliability was computed from this. Absent: each in full. */
+  evidence?: { requests: number; failures: number };
+  p50_ms: number | null;
 }
 
 /** The parts of a comparison by meaning; see `Match`. */

@@ -3,10 +3,19 @@
  * Pure, and used for ability names, descriptor keys and configuration keys alike.
  */
 import { latinLookAlike } from './confusables';
+import { wordsOf } from './name-words';
 
 /** How a near miss differs from the known name. */
 export type NearReason =
-  'separator' | 'case' | 'whitespace' | 'look-alike script' | 'width' | 'spelling' | 'prefix' | 'suffix';
+  | 'separator'
+  | 'case'
+  | 'whitespace'
+  | 'look-alike script'
+  | 'width'
+  | 'spelling'
+  | 'word order'
+  | 'prefix'
+  | 'suffix';
 
 /** A known name near the wanted one. */
 export interface NearName {
@@ -58,7 +67,7 @@ const FOLDS: readonly [NearReason, (text: string) => string][] = [
 
 /**
  * The known names nearest to `wanted`, nearest first: equal skeletons, then names within an edit distance
- * of a quarter of their length (at least 1, at most 3; adjacent swaps count once), then prefixes of at least three
+ * of a quarter of their length (at least 1, at most 3; adjacent swaps count once), then the same words in another order, then prefixes of at least three
  * characters and suffixes of at least five, either way. `wanted` itself is never returned. Ties are in code-unit order.
  *
  * @param limit how many to return; default 3.
@@ -82,11 +91,17 @@ function compare(wanted: string, form: string, name: string): { why: string; ran
   const allowed = Math.min(3, Math.max(1, Math.floor(Math.max(form.length, known.length) / 4)));
   const distance = editDistance(form, known, allowed);
   if (distance <= allowed && distance < Math.min(form.length, known.length)) return { why: 'spelling', rank: distance };
+  if (form.length === known.length && sameWords(wanted, name)) return { why: 'word order', rank: 5 };
   const shorter = Math.min(form.length, known.length);
   const isPrefix = shorter >= MIN_PREFIX && (known.startsWith(form) || form.startsWith(known));
   if (isPrefix || isStem(form, known)) return { why: 'prefix', rank: 10 + Math.abs(form.length - known.length) };
   const isSuffix = shorter >= MIN_SUFFIX && (known.endsWith(form) || form.endsWith(known));
   return isSuffix ? { why: 'suffix', rank: 20 + Math.abs(form.length - known.length) } : null;
+}
+
+/** `work_slow` and `slow_work`. */
+function sameWords(a: string, b: string): boolean {
+  return wordsOf(a).sort().join(' ') === wordsOf(b).sort().join(' ');
 }
 
 /** `intent_classify` and `intent_classification`: all but the ending is shared, and it is most of both names. */

@@ -54,6 +54,8 @@ export interface BreakerGate {
   state?: BreakerState;
   since?: string;
   by?: string;
+  /** Held by hand: until when, null until it is taken back. Absent: by its own finding. */
+  heldUntil?: string | null;
 }
 
 /** Breakers as routing asks them, without waiting. */

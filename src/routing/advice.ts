@@ -12,10 +12,13 @@ const ADVICE: Readonly<Record<string, string>> = {
   draining: 'it finishes its work and takes nothing new: wait for its next instance, or start one',
   unavailable: 'its health check fails: see what its health_check path answers, and mend that',
   expired: 'start it again: its SDK registers it by itself; mode async would wait for that',
-  never_registered: 'start an instance that registers itself, or give the descriptor an endpoint.address',
+  never_registered:
+    'start an instance that registers itself, or give a descriptor of protocol http the endpoint.address of one that is there',
   overloaded:
     'it has as many calls as it may have: send less, send it with mode async, which waits for a place, or raise its limit (bulkhead.limits, max_concurrency) or its instances',
   breaker_open: 'mend the agent; a probe tries it by itself and the breaker closes; an operator can hold it closed',
+  held_open:
+    'somebody holds its breaker open by hand, and no probe ends that: ask who did, or take it back with agent-reach breakers auto AGENT ABILITY',
   already_tried: 'add another agent that offers it; a dead letter can be redriven when one of these is well',
   payload_schema_mismatch: READ_SCHEMA,
   delegation_loop: 'ask for another ability, do the work in an agent above, or let somebody else offer this one',

@@ -37,7 +37,7 @@ export function diagnosedAtCall(caught: unknown, agent: AgentVersion): unknown {
         agent_version: agent.version,
         status: ready.status,
         since: ready.since,
-        detail: cause === 'not_ready' ? ready.detail : caught.message,
+        detail: cause === 'not_ready' ? ready.detail : withoutAdvice(caught.message),
         cause: nearest,
         ...(witness && { by: witness }),
         ...wait,
@@ -45,4 +45,9 @@ export function diagnosedAtCall(caught: unknown, agent: AgentVersion): unknown {
     ],
   };
   return new ReachError(caught.code, caught.message, { ...caught.options, diagnosis });
+}
+
+/** What is so, without what to do about it: `advice` and `retry_after_ms` say that. */
+function withoutAdvice(message: string): string {
+  return message.replace(/[.;] try again\b.*$/isu, '');
 }

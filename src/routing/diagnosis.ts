@@ -1,5 +1,6 @@
 /** Why nobody could be chosen, as data (R22): who was kept out by what, since when, by whose word, and what to do about it. */
 import { MAX_RECORDED_CANDIDATES } from '../protocol/limits';
+import type { BreakerGate } from '../protocol/reliability';
 import type { Diagnosis, DiagnosedAgent, DiagnosisCause } from '../protocol/shapes';
 import type { AbilityIndex, Offer } from './ability-index';
 import { readinessOf, type Readiness } from './readiness';
@@ -122,16 +123,26 @@ function toAgent({ offer, stage }: Refusal, surroundings: Surroundings): Diagnos
 }
 
 /** The breaker speaks: how it stands and since when, by an operator's word or its own. */
-function heldBack(offer: Offer, { sieve, index }: Surroundings): Omit<DiagnosedAgent, 'agent_name' | 'agent_version'> {
+function heldBack(
+  offer: Offer,
+  { sieve, index, now }: Surroundings,
+): Omit<DiagnosedAgent, 'agent_name' | 'agent_version'> {
   const gate = sieve.admission(offer)?.gate;
+  const waitMs = gate && untilTried(gate, now());
   const ready = readinessOf(index.agentOf(offer));
   return {
     status: gate?.state ?? ready.status,
     since: gate?.since ?? ready.since,
     detail: gate?.detail || sieve.explain(offer, 'breaker'),
     by: gate?.by ?? 'its breaker',
-    ...(gate && { retry_after_ms: gate.retryAfterMs }),
+    ...(waitMs !== undefined && { retry_after_ms: waitMs }),
   };
+}
+
+/** Ms until a breaker lets something pass: a probe, or the end of an operator's word; undefined where that has none. */
+function untilTried({ heldUntil, retryAfterMs }: BreakerGate, now: Date): number | undefined {
+  if (heldUntil === undefined) return retryAfterMs;
+  return heldUntil === null ? undefined : Math.max(0, Date.parse(heldUntil) - now.getTime());
 }
 
 /** Ms until an agent whose ready instances are all ejected has one back; null when nobody knows. */

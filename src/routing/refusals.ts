@@ -141,7 +141,9 @@ function circuitOpen(nobody: Nobody, offers: readonly Offer[]): ReachError {
   const told = listed(offers, (offer) => nobody.sieve.explain(offer, 'breaker'));
   const retryAfterMs = Math.min(...gates.map((gate) => gate.retryAfterMs));
   const message = `circuit breakers hold back all that are ready for ${wanted(nobody)}: ${told}; try again in ${retryAfterMs} ms`;
-  return refuse('circuit_open', nobody, { message, reason: 'breaker_open', options: { retryAfterMs } });
+  const byHand = gates.length > 0 && gates.every(({ heldUntil }) => heldUntil !== undefined);
+  const advice = byHand ? adviceFor('held_open') : undefined;
+  return refuse('circuit_open', nobody, { message, reason: 'breaker_open', options: { retryAfterMs }, advice });
 }
 
 /** The first three in words, the rest counted. */

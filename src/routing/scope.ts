@@ -1,3 +1,4 @@
+import * as semver from 'semver';
 import { closestNames } from '../protocol/nearest';
 import type { Diagnosis } from '../protocol/shapes';
 import { ReachError } from '../protocol/reach-error';
@@ -98,7 +99,8 @@ function agentNotFound(index: AbilityIndex, agent: string): ReachError {
   return new ReachError('agent_not_found', message, { diagnosis: unknownName('agent_unknown', message, closest) });
 }
 
-function unknownName(
+/** What is told of a name that there is none of: `message`, what is near, and what to do. */
+export function unknownName(
   reason: 'name_mismatch' | 'agent_unknown',
   message: string,
   closest: NonNullable<Diagnosis['closest']>,
@@ -125,13 +127,18 @@ function notOfThisAgent(index: AbilityIndex, { ability, agent }: Scope, offers: 
   const own = [...new Set(offers.map((offer) => offer.capability.name))];
   const offering = index.ability(ability!)?.offers ?? [];
   const others = [...new Set(offering.map((offer) => offer.agentName))].slice(0, NAMES_IN_HINT);
-  const closest = closestNames(ability!, own, NAMES_IN_HINT);
+  const ofOwn = closestNames(ability!, own, NAMES_IN_HINT);
+  // Where nobody has exactly this name, it is misspelt: the agent's own come first, then what anybody offers.
+  const closest =
+    ofOwn.length > 0 || others.length > 0 ? ofOwn : closestNames(ability!, index.abilityNames(), NAMES_IN_HINT);
   const elsewhere = others.length > 0 ? `; ${others.join(', ')} does` : '';
   const message = `${agent} does not offer ${JSON.stringify(ability)}, it offers ${own.slice(0, 10).join(', ')}${elsewhere}`;
   const advice =
     others.length > 0
       ? `leave the agent out, or ask ${others[0]}`
-      : `ask ${agent} for one of its own, or name an ability that is there`;
+      : ofOwn.length === 0 && closest.length > 0
+        ? `if ${closest[0]!.name} is meant, leave the agent out; else ask ${agent} for one of its own`
+        : `ask ${agent} for one of its own, or name an ability that is there`;
   const agents = offering.slice(0, NAMES_IN_HINT).map((offer) => offersIt(index, offer));
   return new ReachError('ability_not_found', message, {
     diagnosis: { reason: 'name_mismatch', message, advice, closest, ...(agents.length > 0 && { agents }) },
@@ -157,7 +164,10 @@ function hint(closest: readonly { name: string; why: string }[], otherwise: stri
   return `did you mean ${closest.map(({ name, why }) => `${name} (${why})`).join(', ')}?`;
 }
 
-/** Distinct versions of offers, best first. */
+/** Distinct versions of offers, best first: releases before pre-releases, which nobody gets without naming them. */
 export function versionsOf(offers: readonly Offer[]): string[] {
-  return [...new Set(offers.map((offer) => offer.agentVersion))].sort(compareVersionsDescending);
+  const isEarly = (version: string) => Number(semver.prerelease(version) !== null);
+  return [...new Set(offers.map((offer) => offer.agentVersion))].sort(
+    (a, b) => isEarly(a) - isEarly(b) || compareVersionsDescending(a, b),
+  );
 }

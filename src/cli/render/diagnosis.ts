@@ -35,17 +35,18 @@ export function shortMessage(message: string, diagnosis: Diagnosis | undefined):
   return at.length === 0 ? message : message.slice(0, Math.min(...at));
 }
 
+const SEARCH = "agent-reach abilities --search 'what it should do'";
+
 /** Commands that lead on from a diagnosis, best first. */
 export function nextCommands({ reason, closest = [], agents = [] }: Diagnosis): string[] {
   const [near] = closest;
   const [first] = agents;
   switch (reason) {
     case 'name_mismatch':
-    case 'ambiguous':
-      return [near ? `agent-reach abilities ${near.name}` : 'agent-reach abilities'];
+      return near ? [`agent-reach abilities ${near.name}`] : ['agent-reach abilities', SEARCH];
     case 'off_topic':
     case 'ambiguous':
-      return ['agent-reach abilities'];
+      return ['agent-reach abilities', SEARCH];
     case 'agent_unknown':
       return [near ? `agent-reach agents ${near.name}` : 'agent-reach agents'];
     case 'breaker_open':

@@ -33,10 +33,10 @@ function rowOf({ current, recommended, cause, confidence, ...hint }: ScalingHint
 
 /** Nothing for an agent that is as it should be. */
 function noteOf(
-  { agent_name, agent_version, cause, recommended, advice }: ScalingHint,
+  { agent_name, agent_version, cause, current, recommended, advice }: ScalingHint,
   color: CliIo['color'],
 ): string[] {
-  if (cause === 'steady' || (cause === 'no_data' && advice.length === 0)) return [];
+  if (cause === 'steady' || (cause === 'no_data' && recommended.instances === current.instances)) return [];
   const head = `${color.bold(agentOf(agent_name, agent_version))}: ${recommended.reason}.`;
   return ['', head, ...advice.map((line) => `  ${color.cyan('→')} ${line}.`)];
 }

@@ -15,15 +15,18 @@ export function wordingOf(name: string, facts: AgentFacts, hint: Hint): Wording 
 
 function reasonOf(facts: AgentFacts, hint: Hint): string {
   const { load, utilisation, capacity } = hint;
-  const taken = utilisation === null ? '' : `, ${percent(utilisation)} of ${whole(capacity.servers)} calls at once`;
-  const now = `${rate(load.perSec)} of ${ms(load.meanServiceMs)} each${taken}`;
+  const taken = utilisation === null ? '' : `, ${percent(utilisation)} of ${whole(capacity.servers)}`;
+  const each = load.meanServiceMs === null ? '' : ` of ${ms(load.meanServiceMs)} each`;
+  const now = `${rate(load.perSec)}${each}${taken}`;
   switch (hint.cause) {
     case 'no_data':
-      return 'nothing was measured lately, so what there is stays';
+      return facts.instances === 0
+        ? `no instance takes work, and nothing was measured lately${waiting(facts)}`
+        : 'nothing was measured lately, so what there is stays';
     case 'capacity_shrunk':
-      return `${shrunkBy(facts)}; the rest carries ${now}`;
+      return `${shrunkBy(facts)}; ${facts.instances === 0 ? `nobody carries the ${rate(load.perSec)} that come` : `the rest carries ${now}`}`;
     case 'bulkhead_too_low':
-      return `the platform lets ${facts.bulkheadLimit} calls at once through and ${hint.bulkheadNeeded} are needed: ${now}`;
+      return `the platform lets ${callsAtOnce(facts.bulkheadLimit)} through and ${hint.bulkheadNeeded} are needed: ${now}`;
     case 'slow_messages':
       return `messages became slow: ${slower(hint)}; ${now}`;
     case 'more_messages':
@@ -31,7 +34,7 @@ function reasonOf(facts: AgentFacts, hint: Hint): string {
     case 'slow_and_more_messages':
       return `messages became slow and more: ${slower(hint)}; ${more(hint)}; ${now}`;
     case 'undersized':
-      return `the load is too much for what there is, and not new: ${now}`;
+      return `the load is too much for what there is${hint.trend.arrivals === null ? '' : ', and not new'}: ${now}`;
     case 'idle':
       return `${instancesOf(facts.instances)} for ${rate(load.perSec)}${load.perSec > 0 ? ` of ${ms(load.meanServiceMs)} each` : ''}, even in the busiest five minutes of the last hour`;
     case 'steady':
@@ -41,14 +44,17 @@ function reasonOf(facts: AgentFacts, hint: Hint): string {
 
 function adviceOf(name: string, facts: AgentFacts, hint: Hint): string[] {
   const { instances, cause, instancesIfFixed, neededServers } = hint;
+  const needs = neededServers === null ? 'without one nothing is done' : `the load needs ${callsAtOnce(neededServers)}`;
   const grow =
-    instances > facts.instances
-      ? [`Run ${instancesOf(instances)} instead of ${facts.instances}: the load needs ${neededServers} calls at once`]
-      : [];
+    instances > facts.instances ? [`Run ${instancesOf(instances)} instead of ${facts.instances}: ${needs}`] : [];
   const mend = `Look first at why ${slowestOf(facts) ?? name} is slow: cache answers that repeat, merge messages that belong together, or fix the agent${instancesIfFixed === null ? '' : `; at its earlier speed ${instancesOf(instancesIfFixed)} would do`}`;
   switch (cause) {
     case 'capacity_shrunk':
-      return [`Bring back what is out (GET /v1/agents/${name} says why); more of the same does not help`, ...grow];
+      return [
+        `Bring back what is out (GET /v1/agents/${name} says why); more of the same does not help`,
+        // Where nothing was measured, what is out is all that is known: a number would be a guess.
+        ...(neededServers === null ? [] : grow),
+      ];
     case 'bulkhead_too_low':
       return [
         `Raise bulkhead.limits.${name} to ${hint.bulkheadNeeded}, or qps in the descriptor: rate × p99 is in flight`,
@@ -84,6 +90,11 @@ function shrunkBy({ lostInstances, breakers }: AgentFacts): string {
   return parts.join(', and ');
 }
 
+function waiting({ queueDepth }: AgentFacts): string {
+  if (queueDepth === 0) return '';
+  return queueDepth === 1 ? '; 1 message waits for one' : `; ${queueDepth} messages wait for one`;
+}
+
 /** The ability that takes most of the servers' time, where there are several. */
 function slowestOf({ abilities }: AgentFacts): string | null {
   if (abilities.length < 2) return null;
@@ -103,7 +114,8 @@ function more({ load, earlier }: Hint): string {
 
 const factor = (value: number | null) => `${((value ?? 1) * 100).toFixed(0)} %`;
 const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
-const whole = (servers: number) => String(Math.round(servers));
+const whole = (servers: number) => callsAtOnce(Math.round(servers));
+const callsAtOnce = (n: number) => `${n} call${n === 1 ? '' : 's'} at once`;
 const instancesOf = (n: number) => `${n} instance${n === 1 ? '' : 's'}`;
 const rate = (perSec: number) => (perSec >= 10 ? `${perSec.toFixed(0)}/s` : `${Number(perSec.toPrecision(2))}/s`);
 

@@ -8,15 +8,18 @@ export function describeRecord({ state, since, reason }: BreakerRecord): string 
   return state === 'closed' ? '' : `${state} since ${timeOf(since)}${reason && `: ${reason}`}`;
 }
 
-/** `held open by ops since 12:03:01: maintenance` */
-export function describeOverride({ state, by, set_at, reason }: BreakerOverride): string {
-  return `held ${state} by ${by} since ${timeOf(set_at)}: ${reason}`;
+/** `held open by ops since 12:03:01 until 12:30:00: maintenance` (UTC; an end on another day has its date) */
+export function describeOverride({ state, by, set_at, expires_at, reason }: BreakerOverride): string {
+  const end = expires_at === null ? '' : ` until ${endOf(expires_at, set_at)}`;
+  return `held ${state} by ${by} since ${timeOf(set_at)}${end}: ${reason}`;
 }
 
 /** What a gate says while an operator holds its breaker. */
-export function heldGate(override: BreakerOverride): Pick<BreakerGate, 'detail' | 'state' | 'since' | 'by'> {
-  const { state, by, set_at: since } = override;
-  return { detail: describeOverride(override), state, since, by };
+export function heldGate(
+  override: BreakerOverride,
+): Pick<BreakerGate, 'detail' | 'state' | 'since' | 'by' | 'heldUntil'> {
+  const { state, by, set_at: since, expires_at: heldUntil } = override;
+  return { detail: describeOverride(override), state, since, by, heldUntil };
 }
 
 /** @returns the refusal of a call that a breaker does not let through; nothing was sent. */
@@ -30,3 +33,7 @@ export function circuitOpen(key: BreakerKey, detail: string, retryAfterMs: numbe
 }
 
 const timeOf = (iso: string): string => iso.slice(11, 19);
+
+function endOf(end: string, since: string): string {
+  return end.slice(0, 10) === since.slice(0, 10) ? timeOf(end) : `${end.slice(0, 10)} ${timeOf(end)}`;
+}

@@ -184,11 +184,15 @@ function factsOf(offer: Offer, outcome: Outcome, { stats: lookup, index }: Input
     registered_at: first_registered_at ?? registered_at,
     text_id: textIdOf(text),
     ...(match && { match: matchFacts(match) }),
-    ...(stats && { stats: { requests: stats.requests, failures: stats.failures, p50_ms: stats.p50_ms } }),
+    ...(stats && { stats: measured(stats) }),
     ...(admission && {
       breaker: { share: admission.gate.share, mark: admission.gate.mark, passed: admission.passes },
     }),
   };
+}
+
+function measured({ requests, failures, evidence, p50_ms }: AbilityStats): MeasuredThen {
+  return { requests, failures, ...(evidence && { evidence: { ...evidence } }), p50_ms };
 }
 
 /** A comparison as plain numbers; dense matches compute theirs when asked. */
