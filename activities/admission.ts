@@ -3,6 +3,7 @@ import type { AdmissionMark, BreakerOutcome, BreakerTicket } from '../src/protoc
 import type { InstanceState } from '../src/protocol/shapes';
 import type { AgentVersion } from '../src/protocol/world';
 import { diagnosedAtCall } from '../src/routing/call-diagnosis';
+import { isFullBy } from '../src/routing/readiness';
 import type { ActivityDependencies } from './dependencies';
 
 /** Whom a call wants to reach, and how long it may wait for a place. */
@@ -14,6 +15,8 @@ export interface AdmissionRequest {
   retry: boolean;
   budgetMs: number;
   patienceMs: number;
+  /** Nobody waits for the answer: it may come back when there is a place. */
+  mayWait: boolean;
   /** Instances that failed this reach before; others are preferred. */
   avoid: string[];
   signal: AbortSignal;
@@ -44,7 +47,7 @@ export async function admit(deps: ActivityDependencies, request: AdmissionReques
   try {
     places.push(await bulkheads.enter({ key: agent.name, limit: deps.limitOf(agent), ...patience }));
     const instance = pick(deps, request);
-    if (!instance) throw nobodyReady(agent);
+    if (!instance) throw request.mayWait && isBusy(agent) ? allBusy(agent) : nobodyReady(agent);
     const limit = instance.max_concurrency;
     if (limit !== null) {
       places.push(await bulkheads.enter({ key: placeOf(agent, instance), limit, ...patience }));
@@ -93,6 +96,17 @@ function pick(deps: ActivityDependencies, { agent, ability, avoid }: AdmissionRe
 /** Key of one instance's bulkhead. */
 function placeOf(agent: AgentVersion, instance: InstanceState): string {
   return `${agent.name}/${agent.version}/${instance.instance_id}`;
+}
+
+function isBusy({ instances }: AgentVersion): boolean {
+  return instances.some((instance) => instance.status === 'busy' || isFullBy(instance.in_flight, instance));
+}
+
+/** Others took the places between the look that found one free and this one: no attempt, and no reason to give up. */
+function allBusy({ name, version }: AgentVersion): ReachError {
+  return new ReachError('overloaded', `All instances of ${name}@${version} that are ready are busy`, {
+    received: 'no',
+  });
 }
 
 function nobodyReady({ name, version }: AgentVersion): ReachError {

@@ -159,7 +159,8 @@ function adapterOf(deps: ActivityDependencies, agent: AgentVersion): Adapter {
 function admissionRequest(input: InvokeInput, context: AttemptContext, agent: AgentVersion): AdmissionRequest {
   const { ability, admission: mark = null } = input;
   const { retry, avoid, signal, patienceMs, reachId: caller } = context;
-  return { agent, ability, mark, retry, budgetMs: context.budgetMs(), patienceMs, avoid, signal, caller };
+  const mayWait = input.envelope.mode === 'async';
+  return { agent, ability, mark, retry, budgetMs: context.budgetMs(), patienceMs, mayWait, avoid, signal, caller };
 }
 
 async function call(

@@ -203,6 +203,21 @@ describe('turned away before the agent was called', () => {
     expect(third.outcome).toMatchObject({ kind: 'answer', attempts: [{ n: 1 }] });
   });
 
+  it('nor does it when others took the last places between its look and its call', async () => {
+    const world = platform.deps.world();
+    const full = world.agents.map((agent) => ({
+      ...agent,
+      instances: agent.instances.map((instance) => ({ ...instance, in_flight: 4 })),
+    }));
+    platform.deps.world = () => ({ ...world, agents: full });
+    platform.deps.router.pickInstance = () => null;
+    const durable = input({ envelope: reachInput({ envelope: { mode: 'async' } }).envelope, retries: 0 });
+    const ended = await execute(durable);
+    expect(ended.failure).toMatchObject({ nonRetryable: false });
+    expect(ended.heartbeat).toMatchObject({ turned_away: 1, attempts: [] });
+    expect(problemOf(await execute(input()))).toMatchObject({ code: 'no_ready_instance' });
+  });
+
   it('a breaker that opened since the decision makes it stale', async () => {
     platform.breakers.refuseWith = new ReachError('circuit_open', 'open', { received: 'no', retryAfterMs: 100 });
     expect((await execute(input({ confirm: true }))).outcome).toEqual({ kind: 'stale' });

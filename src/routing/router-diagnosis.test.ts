@@ -333,6 +333,20 @@ describe('mixed causes', () => {
       agents: [{ status: 'open', since: '2026-03-01T11:00:00.000Z', by: 'ops', detail: 'held open by ops' }],
     });
   });
+
+  test.each([
+    [null, undefined],
+    ['2026-03-01T12:40:00.000Z', 1_800_000],
+  ])('a breaker that is held until %s is tried when that ends, and no probe is promised', async (heldUntil, waitMs) => {
+    const held = { share: 0, detail: 'held', retryAfterMs: 30_000, state: 'open', by: 'ops', heldUntil } as const;
+    const breakers = new ScriptedBreakers({ 'reader#1.0.0/invoice-ocr': held });
+    const view = world({ agents: [ocr()], breakers });
+    const now = () => new Date('2026-03-01T12:10:00.000Z');
+    const router = new Router({ world: () => view, matcher: new LexicalMatcher(), config: DEFAULT_ROUTER_CONFIG, now });
+    const { diagnosis } = await router.explain(request({ ability: 'invoice-ocr' }));
+    expect(diagnosis?.advice).toContain('agent-reach breakers auto');
+    expect(diagnosis?.agents?.[0]?.retry_after_ms).toBe(waitMs);
+  });
 });
 
 describe('what to do', () => {
@@ -340,7 +354,7 @@ describe('what to do', () => {
 
   test.each([
     ['a pre-release in the range is named', { version: '>=2.0.0-0 <1.0.0 || >=1.11.0' }, 'ask for 2.0.0-rc.1'],
-    ['no such major', { version: '^3.0.0' }, 'ask for a version that is there, such as 2.0.0-rc.1'],
+    ['no such major', { version: '^3.0.0' }, 'ask for a version that is there, such as 1.10.0'],
     ['a type nobody takes', { type: 'command' }, 'send it as "task"'],
     ['nothing like the name', { ability: 'weather' }, 'POST /v1/abilities:search'],
     ['a misspelt name', { ability: 'invoice-orc' }, 'use one of the nearest names'],
