@@ -56,7 +56,7 @@ export class MeaningSpace {
     const profiles = new Profiles(rows, distinct, (text) => rows.rowOf.get(foldText(text))!);
     const means = profiles.means();
     await breathe();
-    const whitening = Whitening.of(profiles.residuals(means, COVARIANCE_TEXTS), rows.dimensions);
+    const whitening = await Whitening.of(profiles.residuals(means, COVARIANCE_TEXTS), rows.dimensions);
     const held = holdOut({ rows, profiles, means, whitening });
     const centroids = await Centroids.of(means, whitening);
     const space = new MeaningSpace(rows, profiles, whitening, centroids);

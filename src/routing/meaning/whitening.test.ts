@@ -9,16 +9,16 @@ const vectors = (dimensions: number, count: number) =>
     maxLength: count,
   });
 
-test('a direction in which texts of the same ability differ counts less than the others', () => {
+test('a direction in which texts of the same ability differ counts less than the others', async () => {
   const noisy = Float32Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? (i % 4 === 0 ? 1 : -1) : 0));
-  const whitening = Whitening.of(noisy, 2);
+  const whitening = await Whitening.of(noisy, 2);
   const [along, across] = whitening.apply(Float32Array.of(1, 1));
   expect(Math.abs(along!)).toBeLessThan(Math.abs(across!));
 });
 
-test('its dot product is that of the shrunk covariance’s inverse', () => {
-  fc.assert(
-    fc.property(vectors(2, 6), vectors(2, 2), (residuals, [a, b]) => {
+test('its dot product is that of the shrunk covariance’s inverse', async () => {
+  await fc.assert(
+    fc.asyncProperty(vectors(2, 6), vectors(2, 2), async (residuals, [a, b]) => {
       const sigma = [0, 0, 0];
       for (const [x, y] of residuals as [number, number][]) {
         sigma[0]! += x * x;
@@ -33,7 +33,7 @@ test('its dot product is that of the shrunk covariance’s inverse', () => {
       const inner = (p: number[], q: number[]) =>
         (p[0]! * (s22! * q[0]! - s12! * q[1]!) + p[1]! * (s11! * q[1]! - s12! * q[0]!)) / det;
       const expected = inner(a!, b!) / Math.sqrt(inner(a!, a!) * inner(b!, b!));
-      const whitening = Whitening.of(Float32Array.from(residuals.flat()), 2);
+      const whitening = await Whitening.of(Float32Array.from(residuals.flat()), 2);
       expect(dot(whitening.apply(Float32Array.from(a!)), whitening.apply(Float32Array.from(b!)))).toBeCloseTo(
         expected,
         3,
@@ -45,8 +45,8 @@ test('its dot product is that of the shrunk covariance’s inverse', () => {
 test.each([
   ['no texts', new Float32Array(0)],
   ['texts that do not differ', new Float32Array(12)],
-])('%s change nothing but the length', (_, residuals) => {
-  expect([...Whitening.of(residuals, 4).apply(Float32Array.of(0, 3, 0, 4))]).toEqual([
+])('%s change nothing but the length', async (_, residuals) => {
+  expect([...(await Whitening.of(residuals, 4)).apply(Float32Array.of(0, 3, 0, 4))]).toEqual([
     0,
     Math.fround(0.6),
     0,
@@ -54,8 +54,8 @@ test.each([
   ]);
 });
 
-test('a vector without length stays one', () => {
-  expect([...Whitening.of(Float32Array.of(1, 0, 0, 1), 2).apply(Float32Array.of(0, 0))]).toEqual([0, 0]);
+test('a vector without length stays one', async () => {
+  expect([...(await Whitening.of(Float32Array.of(1, 0, 0, 1), 2)).apply(Float32Array.of(0, 0))]).toEqual([0, 0]);
 });
 
 test('the more texts, the less it starts from a sphere', () => {
