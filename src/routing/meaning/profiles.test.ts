@@ -35,7 +35,7 @@ test('residuals of an ability’s texts sum to nothing, and a sample of them is 
   expect([...some.subarray(32, 64)]).toEqual([...all.subarray(64, 96)]);
 });
 
-test('an example is held out of its own ability, by the script it is in', async () => {
+test('an example is held out of its own ability, by the script it is in', async async () => {
   const { rows, profiles, means, whitening } = await setUp();
   const held = holdOut({ rows, profiles, means, whitening });
   const counts = Object.fromEntries(held.map((texts, i) => [SCRIPT_NAMES[i], texts.length]));
