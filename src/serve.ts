@@ -70,9 +70,11 @@ export async function serve(
 ): Promise<RunningGateway> {
   const metrics = createMetricsRegistry();
   const platform = await createPlatform(config, logger, metrics);
+  let worker: RunningWorker | null = null;
+  let working: Promise<void> | undefined;
   try {
-    const worker = withWorker ? await createWorker(platform) : null;
-    const working = worker?.run();
+    worker = withWorker ? await createWorker(platform) : null;
+    working = worker?.run();
     const readiness = readinessOf(platform);
     const canary = createCanary(platform, metrics);
     const groups = new GroupCensus();
@@ -105,7 +107,6 @@ export async function serve(
       await deadLetters.close();
       await contexts.close();
       await canary.stop();
-      await endWorker(worker, working);
       throw error;
     });
     deadLetters.service.start();
@@ -126,6 +127,8 @@ export async function serve(
     };
     return { url: urlOf(server, config.server.host), close };
   } catch (error) {
+    // A worker that runs holds the connection: closing that would fail, and hide what went wrong.
+    await endWorker(worker, working).catch(() => undefined);
     await platform.close();
     throw error;
   }

@@ -119,6 +119,6 @@ function readFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw new UsageError(`the payload file ${path} cannot be read`);
+    throw new UsageError(`the file ${path} cannot be read`);
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { decisionSchema } from './agent-schemas';
 import { MAX_RECORDED_CANDIDATES } from './limits';
 import { diagnosisSchema, errorCodeSchema } from './result';
+import { routeListSchema } from './route-table-schema';
 import { ERROR_CODES } from './error-codes';
 
 /** Decisions that one replay over HTTP looks at when it does not say: the newest. */
@@ -71,19 +72,12 @@ const breakersSchema = z.strictObject({
 });
 export type BreakerChanges = z.infer<typeof breakersSchema>;
 
-const routeSchema = z.strictObject({
-  ability: text,
-  from: text,
-  to: z.string().regex(/^[a-z0-9_-]{1,64}#.+$/, 'agent#version'),
-  weight: z.number().int().min(0),
-});
-
 /** What is changed; what is absent stays as it was when each decision was made. */
 export const replayChangesSchema = z
   .strictObject({
     weights: weightsSchema.optional().meta({ description: 'Relative; factors not named keep theirs (R17).' }),
     breakers: breakersSchema.optional(),
-    routes: z.array(routeSchema).max(10_000).optional().meta({ description: 'The canary table, as a whole (R20).' }),
+    routes: routeListSchema.optional().meta({ description: 'The canary table, as a whole (R20).' }),
     without: z.array(agentRef).max(1_000).optional().meta({ description: 'These agents had not been there.' }),
     agents: z
       .array(z.looseObject({ name: z.string(), version: z.string() }))

@@ -2,6 +2,13 @@ import fc from 'fast-check';
 import { closestNames, editDistance, skeleton } from './nearest';
 
 describe('closestNames', () => {
+  it('finds the same words in another order', () => {
+    expect(closestNames('disposition-ticket', ['ticket_disposition', 'ticket_deposit'])).toEqual([
+      { name: 'ticket_disposition', why: 'word order' },
+    ]);
+    expect(closestNames('工单', ['单工'])).toEqual([{ name: '单工', why: 'spelling' }]);
+  });
+
   const known = ['invoice-ocr', 'translate', 'refund_progress', 'intent_classification'];
 
   it.each([

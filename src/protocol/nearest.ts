@@ -7,15 +7,7 @@ import { wordsOf } from './name-words';
 
 /** How a near miss differs from the known name. */
 export type NearReason =
-  | 'separator'
-  | 'case'
-  | 'whitespace'
-  | 'look-alike script'
-  | 'width'
-  | 'spelling'
-  | 'word order'
-  | 'prefix'
-  | 'suffix';
+  'separator' | 'case' | 'whitespace' | 'look-alike script' | 'width' | 'spelling' | 'word order' | 'prefix' | 'suffix';
 
 /** A known name near the wanted one. */
 export interface NearName {

@@ -26,3 +26,11 @@ it('leaves alone what has a diagnosis, what is another failure, and what is none
   for (const caught of [known, new ReachError('agent_error', 'x'), new Error('x'), 'x', null])
     expect(diagnosedAtCall(caught, reader)).toBe(caught);
 });
+
+it("says in the agent's line what is so, and leaves what to do to the advice", () => {
+  const message =
+    'reader takes 1 call at once; its share of 1 is taken. Try again in 700 ms; to let more through, add instances';
+  const told = diagnosedAtCall(new ReachError('overloaded', message, { retryAfterMs: 700 }), reader) as ReachError;
+  expect(told.diagnosis!.agents![0]!.detail).toBe('reader takes 1 call at once; its share of 1 is taken');
+  expect(told.diagnosis!.message).toBe(message);
+});

@@ -138,7 +138,7 @@ export class Chooser {
     const { fitting, refusals } = sift(onTopic, sieve);
     const meant = anyAbility ? keptFromIt({ matches, fitting, refusals }) : [];
     if (fitting.length === 0 || meant.length > 0) return this.nobodyOnTopic(task, matches, meant);
-    const byRule = this.byRule(task, fitting, refusals);
+    const byRule = this.byRule(task, fitting, refusals, matches);
     if (byRule.outcome) return byRule.outcome;
     const doubt = anyAbility ? inDoubt(hitsOf(matches), config.openMatch) : null;
     if (doubt) return refused(doubt, task, refusals);
@@ -168,6 +168,7 @@ export class Chooser {
     task: Task,
     fitting: readonly Offer[],
     refusals: readonly Refusal[],
+    matches: Matches = NO_MATCHES,
   ): { outcome?: Chosen; notes: string[] } {
     const notes: string[] = [];
     if (task.scope.agent !== undefined) return { notes };
@@ -175,7 +176,7 @@ export class Chooser {
       const position = fitting.findIndex(({ agentName }) => agentName === rule.agent);
       const named = position < 0 ? null : pinnedBy(rule, fitting[position]!, task.sieve);
       if (named !== null) {
-        const scoring = this.score(task, fitting, NO_MATCHES);
+        const scoring = this.score(task, fitting, matches);
         const chosen = scoring.at(position);
         const byName = toChosen(task, { scoring, chosen, strategy: 'rule', refusals, notes });
         const outcome = rule.version === undefined ? byName : { ...replaced(byName, named), pinned: true };

@@ -1,7 +1,7 @@
 /** Decisions of a real router over generated worlds: what a log would hold. */
 import fc from 'fast-check';
 import { LexicalMatcher } from '../../src/embeddings';
-import type { LoggedDecision } from '../../src/protocol/logged-decision';
+import type { LoggedDecision, MeasuredThen } from '../../src/protocol/logged-decision';
 import type { Matcher } from '../../src/protocol/matching';
 import { routeTable, type RouteEntry } from '../../src/protocol/route-table';
 import type { AdmissionMark } from '../../src/protocol/reliability';
@@ -17,7 +17,7 @@ interface AgentPlan {
   version: string;
   topic: number;
   ready: boolean;
-  stats: { requests: number; failures: number; p50_ms: number | null } | null;
+  stats: MeasuredThen | null;
   breaker: { share: number; mark: AdmissionMark | null } | null;
 }
 
@@ -41,6 +41,13 @@ const stats = fc.record({
   failures: fc.integer({ min: 0, max: 400 }),
   p50_ms: fc.option(fc.integer({ min: 1, max: 4_000 })),
 });
+/** A record that has faded: the score goes by what it still weighs. */
+const faded = fc
+  .tuple(stats, fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }))
+  .map(([record, share, bad]) => {
+    const requests = record.requests * share;
+    return { ...record, evidence: { requests, failures: requests * bad } };
+  });
 const breaker = fc.constantFrom<NonNullable<AgentPlan['breaker']>>(
   { share: 0, mark: null },
   { share: 0.05, mark: 'bypass' },
@@ -52,7 +59,7 @@ const agentPlan = fc.record<AgentPlan>({
   version: fc.constantFrom('1.0.0', '1.1.0', '2.0.0'),
   topic: fc.nat({ max: TOPICS.length - 1 }),
   ready: fc.integer({ min: 0, max: 5 }).map((n) => n > 0),
-  stats: fc.option(stats),
+  stats: fc.option(fc.oneof(stats, faded)),
   breaker: fc.option(breaker, { freq: 2 }),
 });
 const routes = fc.array(

@@ -74,10 +74,11 @@ describe('a diagnosis on the command line', () => {
     expect(await reach('invoke', 'invoice-ocr', '-p', '{}')).toMatchObject(told('/pages  is missing'));
   });
 
-  it('of an agent whose breaker an operator holds open: by whom, since when, and when next', async () => {
+  it('of an agent whose breaker an operator holds open: by whom, since when, until when, and how that ends', async () => {
     await reach('breakers', 'open', 'reader', 'invoice-ocr', '--reason', 'maintenance');
     const { out } = await reach('route', 'invoice-ocr', '-p', '{"pages":1}');
-    expect(out).toMatch(/reader#1\.0\.0\s+open\s+\S+ \S+ ago\s+local\s+in \S+ \S+\s+held open by local .*maintenance/);
+    expect(out).toMatch(/reader#1\.0\.0\s+open\s+\S+ \S+ ago\s+local\s+held open by local .*maintenance/);
+    expect(out).toContain('agent-reach breakers auto');
     expect(out).toContain('→ agent-reach breakers');
     await reach('breakers', 'auto', 'reader', 'invoice-ocr');
   });

@@ -73,6 +73,8 @@ describe('a descriptor', () => {
     expectProblem(await register(changed), 'version_exists');
     expect(await register(changed, '?replace=true')).toMatchObject({ status: 200, body: { outcome: 'replaced' } });
     expect((await open.api.get('/v1/agents/alpha')).body.versions[0].descriptor.description).toBe('changed');
+    // Who wants to be rid of one version must not lose them all.
+    expectProblem(await open.api.delete('/v1/agents/alpha?version=1.0.0'), 'invalid_request');
     expect((await open.api.delete('/v1/agents/alpha')).status).toBe(204);
     expectProblem(await open.api.get('/v1/agents/alpha'), 'agent_not_found');
     expectProblem(await open.api.delete('/v1/agents/alpha'), 'agent_not_found');

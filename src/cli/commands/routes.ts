@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { ReachError } from '../../protocol/reach-error';
 import { splitTarget } from '../../protocol/route-table';
 import type { RouteEntry, RoutesClient } from '../../sdk/routes';
 import { readPayload } from '../envelope-options';
@@ -12,9 +14,10 @@ Examples:
   $ agent-reach routes list
   $ agent-reach routes set refund default refund_agent#1.2.0=95 refund_agent#1.3.0=5
   $ agent-reach routes list --json > routes.json    edit it, and write it back unless others did meanwhile:
-  $ agent-reach routes set routes.json`;
+  $ agent-reach routes set routes.json
+  $ agent-reach routes remove refund default    the rollout is over: whoever had the most keeps the calls`;
 
-/** `routes list` and `routes set` (R21). */
+/** `routes list|set|remove` (R21). */
 export function addRoutes(program: Command, context: CliContext): void {
   const group = program
     .command('routes')
@@ -22,6 +25,7 @@ export function addRoutes(program: Command, context: CliContext): void {
     .addHelpText('after', EXAMPLES);
   addList(group, context);
   addSet(group, context);
+  addRemove(group, context);
 }
 
 interface ListOptions {
@@ -75,6 +79,10 @@ function addSet(group: Command, { run }: CliContext): void {
 
 /** An `etag` in the file is the condition of the write. */
 async function setAll(session: Session, file: string) {
+  if (file !== '-' && !existsSync(file))
+    throw new UsageError(
+      `there is no file ${file}; for one ability write: agent-reach routes set ABILITY GROUP name#version=weight`,
+    );
   const document = await readPayload(file === '-' ? '-' : `@${file}`, session.io);
   if (!Array.isArray(document.routes))
     throw new UsageError(`${file} must hold {"routes": […]}, as PUT /v1/routes takes it`);
@@ -95,6 +103,34 @@ async function setSome(
     route.ability === ability && route.from === from && agents.has(splitTarget(route.to).name);
   const signal = session.io.signal;
   return clientOf(session).update((routes) => [...routes.filter((route) => !isReplaced(route)), ...added], { signal });
+}
+
+function addRemove(group: Command, { run }: CliContext): void {
+  group
+    .command('remove')
+    .description('take the routes of one ability and caller group out of the table')
+    .argument('<ability>', 'an ability')
+    .argument('<from>', 'caller group, such as default')
+    .option('--agent <name[#version]>', 'only those of this agent, or of this version')
+    .action((ability: string, from: string, { agent }: { agent?: string }, self: Command) =>
+      run(self, async (session) => {
+        const isMeant = (route: RouteEntry) =>
+          route.ability === ability &&
+          route.from === from &&
+          (agent === undefined || route.to === agent || splitTarget(route.to).name === agent);
+        const change = (routes: readonly RouteEntry[]) => {
+          const kept = routes.filter((route) => !isMeant(route));
+          if (kept.length < routes.length) return kept;
+          const whose = agent === undefined ? '' : ` of ${agent}`;
+          throw new ReachError(
+            'not_found',
+            `No route${whose} is for ${ability} and the group ${from}; agent-reach routes list`,
+          );
+        };
+        const written = await clientOf(session).update(change, { signal: session.io.signal });
+        session.print(written, () => renderRoutesWritten(written, session.io));
+      }),
+    );
 }
 
 function parseTarget(text: string): Pick<RouteEntry, 'to' | 'weight'> {

@@ -32,7 +32,7 @@ export async function offlineFindings({ files, config, io }: OfflineInput): Prom
   return [
     ...faults,
     ...settings,
-    ...checkNames(descriptors),
+    ...(await checkNames(descriptors)),
     ...checkDescriptions(descriptors),
     ...checkHealthIntervals(descriptors, breaker.window_sec),
   ];

@@ -47,7 +47,8 @@ function nextSteps(error: ReachError): string[] {
     );
   }
   if (error.code === 'unauthorized') steps.push('set AGENT_REACH_API_KEY or --api-key');
-  if (error.code === 'context_conflict')
+  // The route table answers the same code, and says itself what to do.
+  if (error.code === 'context_conflict' && extra.details?.etag === undefined)
     steps.push('read it again (agent-reach context get), and patch from the versions it has now');
   if (error.code === 'version_exists') steps.push('raise the version, or register with --replace');
   if (diagnosis) steps.push(...nextCommands(diagnosis));

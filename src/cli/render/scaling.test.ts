@@ -49,3 +49,12 @@ it('has no sentence for what is as it should be', () => {
 it('says so when there are no agents', () => {
   expect(renderScaling([], io)).toBe('no agents are registered');
 });
+
+it('is silent about an agent that nobody asks and that has what it should', () => {
+  const quiet = {
+    cause: 'no_data' as const,
+    recommended: { instances: 2, reason: 'nothing lately', bulkhead_limit: null },
+  };
+  expect(renderScaling([hint(quiet)], io).split('\n')).toHaveLength(2);
+  expect(renderScaling([hint(quiet, { instances: 0 })], io)).toContain('desk#1.0.0: nothing lately');
+});

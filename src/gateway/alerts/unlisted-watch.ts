@@ -1,5 +1,5 @@
 import type { World } from '../../protocol/world';
-import { unlistedVersions, type UnlistedVersion } from '../../routing/versions';
+import { unlistedVersions, type UnlistedPlace, type UnlistedVersion } from '../../routing/versions';
 import type { AlertInput, AlertSink } from './alert';
 
 /** A version that stays unlisted is told of again after so long, ms. */
@@ -44,15 +44,12 @@ export function watchUnlisted(view: WatchedView, alerts: AlertSink): () => void 
 /** The alert about one version. */
 export function alertOf({ agent, beside, where }: UnlistedVersion): AlertInput {
   const { name, version, registered_at, first_registered_at } = agent;
-  const groups = [...new Set(where.map(({ group }) => group))];
-  const abilities = [...new Set(where.map(({ ability }) => ability))];
   const percent = Math.round(where[0]!.share * 1_000) / 10;
-  const example = `agent-reach routes set ${abilities[0]} ${groups[0]} ${name}#${beside}=95 ${name}#${version}=5`;
   return {
     kind: 'unlisted_version',
     key: `${name}#${version}@${first_registered_at ?? registered_at}`,
     severity: 'warning',
-    message: `${name} ${version} is new and no route lists it: it gets ${percent} % of ${abilities.join(', ')} in the group ${groups.join(', ')}, ${beside} the rest; say what it is to get, for example: ${example}`,
+    message: `${name} ${version} is new and no route lists it: it gets ${percent} % of ${placesIn(where)}; say what it is to get, for example: ${exampleFor(agent, where[0]!)}`,
     details: {
       agent_name: name,
       agent_version: version,
@@ -62,4 +59,29 @@ export function alertOf({ agent, beside, where }: UnlistedVersion): AlertInput {
     },
     windowMs: WINDOW_MS,
   };
+}
+
+/** `mend, paint in the group default, 1.0.0 the rest; and of …`: another version may bear the most in another group. */
+function placesIn(where: readonly UnlistedPlace[]): string {
+  const shown = where.slice(0, MAX_PLACES);
+  const parts = [...new Set(shown.map(({ beside }) => beside))].map((beside) => {
+    const places = shown.filter((place) => place.beside === beside);
+    const abilities = [...new Set(places.map(({ ability }) => ability))];
+    const groups = [...new Set(places.map(({ group }) => group))];
+    return `${abilities.join(', ')} in the group ${groups.join(', ')}, ${beside} the rest`;
+  });
+  const more = where.length > MAX_PLACES ? [`and ${where.length - MAX_PLACES} places more`] : [];
+  return [...parts, ...more].join('; of ');
+}
+
+/** Setting the routes of an agent replaces those there are, so the example keeps them: a version at 0 must stay there. */
+function exampleFor(
+  { name, version }: UnlistedVersion['agent'],
+  { ability, group, beside, listed }: UnlistedPlace,
+): string {
+  const kept = listed.length > 0 ? listed : [{ version: beside, weight: 95 }];
+  const total = kept.reduce((sum, { weight }) => sum + weight, 0);
+  const added = { version, weight: Math.max(1, Math.round(total / 19)) };
+  const targets = [...kept, added].map((one) => `${name}#${one.version}=${one.weight}`);
+  return `agent-reach routes set ${ability} ${group} ${targets.join(' ')}`;
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DoctorCheck } from '../../protocol/doctor';
 import {
   checkBreakers,
@@ -69,6 +70,8 @@ async function searchTexts({ view, router }: DoctorOptions): Promise<{ searched:
   for (const text of texts.values()) {
     if (performance.now() > endsMs) break;
     if (text.text.trim()) searched.push({ ...text, hits: await router.searchAbilities(text.text, HITS) });
+    // A search whose vectors are known waits for nothing: without a pause nobody else would be served for all this time.
+    await setImmediate();
   }
   return { searched, skipped: texts.size - searched.length };
 }

@@ -23,6 +23,8 @@ const CHECK_TIMEOUT_MS = 8_000;
 /** Makes the checks of one gateway. */
 export class Doctor {
   private readonly checks: Record<DoctorCheck, Check>;
+  /** Checks that are being made: whoever asks meanwhile gets the same findings, so that many who ask cost no more than one. */
+  private readonly underWay = new Map<DoctorCheck, Promise<Finding[]>>();
 
   constructor(private readonly options: DoctorOptions) {
     this.checks = { ...engineChecks(options), ...catalogueChecks(options) };
@@ -35,8 +37,16 @@ export class Doctor {
   async report(query: unknown): Promise<DoctorReport> {
     const { check } = validate(doctorQuery, query, { what: 'the query' });
     const wanted = check === undefined ? DOCTOR_CHECK_IDS : [check].flat();
-    const findings = (await Promise.all([...new Set(wanted)].map((id) => this.make(id)))).flat();
+    const findings = (await Promise.all([...new Set(wanted)].map((id) => this.shared(id)))).flat();
     return { checked_at: this.options.now().toISOString(), findings, counts: countSeverities(findings) };
+  }
+
+  private shared(id: DoctorCheck): Promise<Finding[]> {
+    const known = this.underWay.get(id);
+    if (known) return known;
+    const made = this.make(id).finally(() => this.underWay.delete(id));
+    this.underWay.set(id, made);
+    return made;
   }
 
   private async make(id: DoctorCheck): Promise<Finding[]> {

@@ -19,6 +19,8 @@ const flags = z.strictObject({
   replace: z.enum(['true', 'false']).optional(),
 });
 
+const noFlags = z.strictObject({});
+
 /** `/v1/agents`: descriptors, instances and their heartbeats. */
 export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): Router {
   const router = Router();
@@ -61,6 +63,8 @@ export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): R
   router.delete(
     '/:name',
     handle(async (request, response) => {
+      // Whoever asks for less, such as one version, must not lose everything.
+      validate(noFlags, request.query, { what: 'the query' });
       const name = param(request, 'name');
       if (!(await registrar.remove(name))) throw catalogue.unknownAgent(name);
       response.status(204).end();

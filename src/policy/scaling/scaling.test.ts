@@ -224,3 +224,20 @@ describe('the rhythm of arrivals', () => {
     expect(arrivalCv2(Array.from({ length: 30 }, (_, n) => 40 + n))).toBeLessThan(1);
   });
 });
+
+describe('the sentence', () => {
+  it('names no number that nobody measured', () => {
+    const out = said(facts([], { instances: 0, lostInstances: 1, maxConcurrency: null }));
+    expect(out).toMatch(/^1 instance is out; nobody carries the 0\/s that come \| Bring back what is out/);
+    const asleep = said(facts([], { instances: 0, maxConcurrency: null, queueDepth: 1 }));
+    expect(asleep).toContain('no instance takes work, and nothing was measured lately; 1 message waits for one');
+    expect(asleep).toContain('Run 1 instance instead of 0: without one nothing is done');
+    const broken = said(facts([], { breakers: [{ ability: 'work', detail: 'open (0 % passes)' }] }));
+    for (const told of [out, asleep, broken]) expect(told).not.toMatch(/null|unknown|NaN/);
+  });
+
+  it('says of a load that it is not new only where the hour before is known', () => {
+    expect(said(facts([demand(30, 400)]))).toContain(', and not new: ');
+    expect(said(facts([demand(30, 400, { earlier: null })]))).toMatch(/too much for what there is: /);
+  });
+});

@@ -73,7 +73,7 @@ export const AGENT_OPERATIONS: Operation[] = [
     summary: 'Remove an agent with all its versions and instances',
     params: agentParam,
     answers: { 204: { description: 'Removed', body: null } },
-    problems: ['agent_not_found'],
+    problems: ['invalid_request', 'agent_not_found'],
   },
   {
     method: 'put',

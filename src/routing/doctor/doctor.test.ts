@@ -29,9 +29,9 @@ function complete(findings: Finding[]): Finding[] {
 }
 
 describe('names', () => {
-  it('that would be mixed up, of abilities and of agents', () => {
+  it('that would be mixed up, of abilities and of agents', async () => {
     const found = complete(
-      checkNames([
+      await checkNames([
         described({ name: 'refund_agent', capabilities: ['intent_classify', 'refund_create'] }),
         described({ name: 'refund_agnet', capabilities: ['intent_classification', 'refund_cancel'] }),
       ]),
@@ -42,16 +42,24 @@ describe('names', () => {
     ]);
   });
 
-  it('are well when each says something else, and the same ability of many agents is one name', () => {
-    expect(told(checkNames(['a', 'b'].map((name) => described({ name, capabilities: ['translate'] }))))).toEqual([
-      ['ok', undefined, '1 abilities of 2 agents, all told apart'],
-    ]);
+  it('are well when each says something else, and the same ability of many agents is one name', async () => {
+    const descriptors = ['a', 'b'].map((name) => described({ name, capabilities: ['translate'] }));
+    expect(told(await checkNames(descriptors))).toEqual([['ok', undefined, '1 abilities of 2 agents, all told apart']]);
   });
 
-  it('are told for the first twenty, and counted', () => {
+  it('make room for others while many are compared', async () => {
+    const capabilities = Array.from({ length: 600 }, (_, n) => `task${String.fromCharCode(97 + (n % 26))}${n}`);
+    let done = false;
+    const checking = checkNames([described({ name: 'many', capabilities })]).then(() => (done = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(done).toBe(false);
+    await checking;
+  });
+
+  it('are told for the first twenty, and counted', async () => {
     const names = Array.from({ length: 30 }, (_, n) => `${String.fromCharCode(97 + (n % 26)).repeat(3)}${n}`);
     const capabilities = names.flatMap((name) => [`${name}_translate`, `${name}_translation`]);
-    const found = checkNames([described({ name: 'many', capabilities })]);
+    const found = await checkNames([described({ name: 'many', capabilities })]);
     expect(found).toHaveLength(21);
     expect(found.at(-1)).toMatchObject({ severity: 'info', measured: 'and 10 more like these' });
   });

@@ -1,6 +1,7 @@
 /** Whether names and descriptions tell abilities apart (R15, R39). Pure; who calls brings the catalogue and the search. */
+import { setImmediate } from 'node:timers/promises';
 import type { Descriptor } from '../../protocol/descriptor';
-import { fine, orFine, type Finding } from '../../protocol/doctor';
+import { fine, notChecked, orFine, type Finding } from '../../protocol/doctor';
 import { nearMiss } from '../../protocol/near-miss';
 
 /** A longer catalogue is compared in part: the comparison is quadratic. */
@@ -8,33 +9,43 @@ const MAX_NAMES = 2_000;
 /** So many findings of one kind are told; the rest is counted. */
 const MAX_TOLD = 20;
 
+/** So long at a stretch, ms: other requests come in between. */
+const STRETCH_MS = 10;
+
 /** Names of abilities, or of agents, that would be mixed up. */
-function nearNames(names: Iterable<string>, kind: 'ability' | 'agent'): Finding[] {
+async function nearNames(names: Iterable<string>, kind: 'ability' | 'agent'): Promise<Finding[]> {
   const sorted = [...new Set(names)].sort().slice(0, MAX_NAMES);
-  return sorted.flatMap((name, at) =>
-    sorted.slice(at + 1).flatMap((other): Finding[] => {
-      const why = nearMiss(name, other);
-      if (why === null) return [];
-      return [
-        {
-          id: 'names.near',
-          severity: 'warning',
-          subject: `${name}, ${other}`,
-          measured: `the ${kind === 'ability' ? 'abilities' : 'agents'} ${name} and ${other} differ by ${why} only`,
-          why: 'callers take one for the other, and half of the calls go astray or are refused',
-          fix: 'use one of the names for both, or names that differ in what they say; registry.strict_names refuses such names',
-          command: kind === 'ability' ? `agent-reach abilities ${name}` : `agent-reach agents ${name}`,
-        },
-      ];
-    }),
-  );
+  const found: Finding[] = [];
+  let pauseAtMs = performance.now() + STRETCH_MS;
+  for (const [at, name] of sorted.entries()) {
+    for (let next = at + 1; next < sorted.length; next++) {
+      const why = nearMiss(name, sorted[next]!);
+      if (why !== null) found.push(mixedUp(kind, [name, sorted[next]!], why));
+    }
+    if (performance.now() < pauseAtMs) continue;
+    await setImmediate();
+    pauseAtMs = performance.now() + STRETCH_MS;
+  }
+  return found;
 }
 
-/** The finding on all names of a catalogue. */
-export function checkNames(descriptors: readonly Descriptor[]): Finding[] {
+function mixedUp(kind: 'ability' | 'agent', [name, other]: readonly [string, string], why: string): Finding {
+  return {
+    id: 'names.near',
+    severity: 'warning',
+    subject: `${name}, ${other}`,
+    measured: `the ${kind === 'ability' ? 'abilities' : 'agents'} ${name} and ${other} differ by ${why} only`,
+    why: 'callers take one for the other, and half of the calls go astray or are refused',
+    fix: 'use one of the names for both, or names that differ in what they say; registry.strict_names refuses such names',
+    command: kind === 'ability' ? `agent-reach abilities ${name}` : `agent-reach agents ${name}`,
+  };
+}
+
+/** The finding on all names of a catalogue; it makes room for others while it compares. */
+export async function checkNames(descriptors: readonly Descriptor[]): Promise<Finding[]> {
   const abilities = descriptors.flatMap(({ capabilities }) => capabilities.map(({ name }) => name));
   const agents = descriptors.map(({ name }) => name);
-  const found = [...nearNames(abilities, 'ability'), ...nearNames(agents, 'agent')];
+  const found = [...(await nearNames(abilities, 'ability')), ...(await nearNames(agents, 'agent'))];
   return orFine(
     capped(found, 'names.near'),
     'names.near',
@@ -86,7 +97,8 @@ export function checkDescriptions(descriptors: readonly Descriptor[]): Finding[]
     }),
   );
   const total = descriptors.reduce((sum, { capabilities }) => sum + capabilities.length, 0);
-  return orFine(capped(found, id), id, `${total} abilities have descriptions and examples`);
+  const once = [...new Map(found.map((one) => [`${one.subject} ${one.measured}`, one])).values()]; // versions are alike
+  return orFine(capped(once, id), id, `${total} abilities have descriptions and examples`);
 }
 
 const UNFOUND = 'routing by meaning compares requests with it: others win, or nobody is found';
@@ -123,6 +135,9 @@ export function checkOverlap(searched: readonly SearchedText[], skipped = 0): Fi
       pairs.set(key, kind === 'description' ? same(ability, { rival, own }) : astray(ability, { rival, own, text }));
   }
   const more = skipped > 0 ? `; ${skipped} texts were left out for time` : '';
+  // Few that are well say nothing of the many that nobody looked at.
+  if (pairs.size === 0 && skipped > searched.length)
+    return [notChecked(id, `there was time for ${searched.length} of ${searched.length + skipped} texts only`)];
   return orFine(capped([...pairs.values()], id), id, `${searched.length} texts find their own abilities${more}`);
 }
 

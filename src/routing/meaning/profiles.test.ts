@@ -15,7 +15,7 @@ async function setUp() {
   const texts = [...new Set(ABILITIES.flatMap((ability) => ability.texts))];
   const rows = layOut(texts, await new WordEmbedder(32).embed(texts));
   const profiles = new Profiles(rows, ABILITIES, (text) => rows.rowOf.get(text)!);
-  return { rows, profiles, means: profiles.means(), whitening: Whitening.of(new Float32Array(0), 32) };
+  return { rows, profiles, means: profiles.means(), whitening: await Whitening.of(new Float32Array(0), 32) };
 }
 
 test('a text that two abilities share is one row', async () => {
@@ -35,7 +35,7 @@ test('residuals of an ability’s texts sum to nothing, and a sample of them is 
   expect([...some.subarray(32, 64)]).toEqual([...all.subarray(64, 96)]);
 });
 
-test('an example is held out of its own ability, by the script it is in', async async () => {
+test('an example is held out of its own ability, by the script it is in', async () => {
   const { rows, profiles, means, whitening } = await setUp();
   const held = holdOut({ rows, profiles, means, whitening });
   const counts = Object.fromEntries(held.map((texts, i) => [SCRIPT_NAMES[i], texts.length]));

@@ -3,7 +3,8 @@ import { replayChangesSchema, type BreakerChanges, type ReplayChanges } from '..
 import { descriptorSchema, type Descriptor } from '../../protocol/descriptor';
 import type { LoggedDecision, OfferFacts } from '../../protocol/logged-decision';
 import { ReachError } from '../../protocol/reach-error';
-import { routeTable, type RouteTable } from '../../protocol/route-table';
+import { routeTable, type RouteEntry, type RouteTable } from '../../protocol/route-table';
+import { parseRoutes } from '../../protocol/route-table-schema';
 import type { ScoreFactors } from '../../protocol/shapes';
 import { validate } from '../../protocol/validation';
 import { AbilityIndex, type Offer } from '../ability-index';
@@ -27,15 +28,26 @@ export interface PreparedChanges {
 
 /**
  * Reads changes.
- * @throws ReachError `invalid_request` with pointers below `/changes`; `weights_invalid` when no weight is above 0
+ * @throws ReachError `invalid_request` with pointers below `/changes`; `weights_invalid` when no weight is above 0, be it of factors or of routes
  */
 export function prepareChanges(document: unknown): PreparedChanges {
   const asked = validate(replayChangesSchema, document, { what: 'the changes' });
   weightsFor({ semantic_similarity: 0, latency_score: 0, reliability_score: 0 }, asked, { onlyCheck: true });
   const index = asked.agents ? indexOf(asked.agents) : null;
   const offers = index && new Map(index.all.offers.map((offer) => [keyOf(offer), offer]));
-  const routes = asked.routes && routeTable(asked.routes, { etag: 'replayed' });
+  const routes = asked.routes && routeTable(routesOf(asked.routes), { etag: 'replayed' });
   return { asked, breakers: asked.breakers ?? {}, routes, offers, index };
+}
+
+/** A table that could not be written is not tried either: it would answer what can never be. */
+function routesOf(routes: NonNullable<ReplayChanges['routes']>): RouteEntry[] {
+  try {
+    return parseRoutes({ routes });
+  } catch (caught) {
+    const { code, message, options } = ReachError.from(caught);
+    const errors = options.errors?.map((one) => ({ ...one, pointer: `/changes${one.pointer}` }));
+    throw new ReachError(code, `the routes to try cannot be: ${message}`, { errors });
+  }
 }
 
 function indexOf(documents: NonNullable<ReplayChanges['agents']>): AbilityIndex {

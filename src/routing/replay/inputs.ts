@@ -1,9 +1,15 @@
 /** What a decision depended on, gathered from the choice itself. Everything is copied: what is looked up may change. */
 import { createHash } from 'node:crypto';
-import type { DecisionInputs, DecisionRequest, MatchFacts, OfferFacts } from '../../protocol/logged-decision';
+import type {
+  DecisionInputs,
+  DecisionRequest,
+  MatchFacts,
+  MeasuredThen,
+  OfferFacts,
+} from '../../protocol/logged-decision';
 import { routingText } from '../../protocol/json-schema';
 import type { AbilityText, Match, Matcher } from '../../protocol/matching';
-import type { World } from '../../protocol/world';
+import type { AbilityStats, World } from '../../protocol/world';
 import type { AbilityIndex, Offer } from '../ability-index';
 import type { RecordContext } from '../decision';
 import type { Scoring } from '../candidates';

@@ -256,4 +256,9 @@ test('bad changes are refused by pointer', () => {
   expect(pointersOf({ weights: {} })).toEqual(['/weights']);
   expect(pointersOf({ breaker: {} })).toEqual(['/breaker']);
   expect(pointersOf({ agents: [{ name: 'ant', version: '1' }] })).toContain('/changes/agents/0/version');
+  const route = (to: string, weight: unknown) => ({ ability: 'help', from: 'default', to, weight });
+  expect(pointersOf({ routes: [route('ant#1.0.0', 0)] })).toEqual(['/changes/routes/0/weight']);
+  expect(pointersOf({ routes: [route('ant#1.0.0', 1), route('ant#1.0.0', 2)] })).toEqual(['/changes/routes/1']);
+  expect(pointersOf({ routes: [route('ant#banana', 1)] })).toEqual(['/routes/0/to']);
+  expect(pointersOf({ routes: [route('ant#1.0.0', -1)] })).toEqual(['/routes/0/weight']);
 });

@@ -1,3 +1,3 @@
 /** Which version of the chosen agent takes a call (R21): the route table's splits, sticky and monotone. Pure. */
 export { stickyHash } from './choose-version';
-export { canaries, unlistedVersions, type CanaryVersion, type UnlistedVersion } from './unlisted';
+export { canaries, unlistedVersions, type CanaryVersion, type UnlistedPlace, type UnlistedVersion } from './unlisted';

@@ -1,4 +1,4 @@
-import { splitKey, splitTarget, type RouteTable } from '../../protocol/route-table';
+import { splitKey, splitTarget, type ListedVersion, type RouteTable } from '../../protocol/route-table';
 import { selectVersions } from '../../protocol/versions';
 import type { AgentVersion, World } from '../../protocol/world';
 import { gather } from '../ability-index';
@@ -16,13 +16,23 @@ interface Split {
   bearer: string;
 }
 
+/** Where a version is unlisted, with its share of the agent's calls there while all its versions are well. */
+export interface UnlistedPlace {
+  ability: string;
+  group: string;
+  share: number;
+  /** The version that bears the most there. */
+  beside: string;
+  /** What routes list of the agent there. */
+  listed: readonly ListedVersion[];
+}
+
 /** A new version of a known agent that no route lists for some of its abilities and groups (R21). */
 export interface UnlistedVersion {
   agent: AgentVersion;
-  /** The version that bears the most instead. */
+  /** The version that bears the most instead, at the first of the places. */
   beside: string;
-  /** Where it is unlisted: ability and group, with its share of the agent's calls there while all its versions are well. */
-  where: { ability: string; group: string; share: number }[];
+  where: UnlistedPlace[];
 }
 
 /** A version that gets less of an ability's calls than another, in some groups, be it by a route or because it is new. */
@@ -47,7 +57,8 @@ export function unlistedVersions(world: Pick<World, 'agents' | 'routes'>): Unlis
       if (reason !== 'unlisted') continue;
       const agent = agents.find((one) => one.version === version)!;
       const known = found.get(agent) ?? { agent, beside: bearer, where: [] };
-      known.where.push({ ability, group, share });
+      const listed = world.routes?.listed(ability, group, agent.name) ?? [];
+      known.where.push({ ability, group, share, beside: bearer, listed });
       found.set(agent, known);
     }
   }
