@@ -3,8 +3,7 @@ import type { AdmissionMark, BreakerOutcome, BreakerTicket } from '../src/protoc
 import type { InstanceState } from '../src/protocol/shapes';
 import type { AgentVersion } from '../src/protocol/world';
 import { diagnosedAtCall } from '../src/routing/call-diagnosis';
-import { isFullBy } from '../src/routing/readiness';
-import type { ActivityDependencies } from './dependencies';
+import { findAgent, type ActivityDependencies } from './dependencies';
 
 /** Whom a call wants to reach, and how long it may wait for a place. */
 export interface AdmissionRequest {
@@ -47,7 +46,7 @@ export async function admit(deps: ActivityDependencies, request: AdmissionReques
   try {
     places.push(await bulkheads.enter({ key: agent.name, limit: deps.limitOf(agent), ...patience }));
     const instance = pick(deps, request);
-    if (!instance) throw request.mayWait && isBusy(agent) ? allBusy(agent) : nobodyReady(agent);
+    if (!instance) throw request.mayWait && isBusy(deps, agent) ? allBusy(agent) : nobodyReady(agent);
     const limit = instance.max_concurrency;
     if (limit !== null) {
       places.push(await bulkheads.enter({ key: placeOf(agent, instance), limit, ...patience }));
@@ -98,8 +97,10 @@ function placeOf(agent: AgentVersion, instance: InstanceState): string {
   return `${agent.name}/${agent.version}/${instance.instance_id}`;
 }
 
-function isBusy({ instances }: AgentVersion): boolean {
-  return instances.some((instance) => instance.status === 'busy' || isFullBy(instance.in_flight, instance));
+/** Whether somebody is there who has a place now and then, as the registry tells it now: `agent` is from before the wait. */
+function isBusy(deps: ActivityDependencies, { name, version }: AgentVersion): boolean {
+  const instances = findAgent(deps.world(), name, version)?.instances ?? [];
+  return instances.some(({ status, host }) => host !== null && (status === 'ready' || status === 'busy'));
 }
 
 /** Others took the places between the look that found one free and this one: no attempt, and no reason to give up. */

@@ -209,8 +209,10 @@ describe('turned away before the agent was called', () => {
       ...agent,
       instances: agent.instances.map((instance) => ({ ...instance, in_flight: 4 })),
     }));
-    platform.deps.world = () => ({ ...world, agents: full });
-    platform.deps.router.pickInstance = () => null;
+    platform.deps.router.pickInstance = () => {
+      platform.deps.world = () => ({ ...world, agents: full });
+      return null;
+    };
     const durable = input({ envelope: reachInput({ envelope: { mode: 'async' } }).envelope, retries: 0 });
     const ended = await execute(durable);
     expect(ended.failure).toMatchObject({ nonRetryable: false });
