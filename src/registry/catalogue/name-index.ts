@@ -12,6 +12,7 @@ interface NameForm {
   letters: Uint8Array;
   /** Its words without fillers, sorted: equal for names that differ by word order, fillers, versions or letters' tradition. */
   core: string;
+  coreLetters: Uint8Array;
 }
 
 /**
@@ -28,17 +29,20 @@ export class NameIndex {
   }
 
   /**
-   * The names worth a full comparison with `name`: those that share a prefix or all words that say something with it, or
-   * whose letters differ little, likeliest first. The difference of letter counts is never more than twice the edit distance, so a
+   * The names worth a full comparison with `name`: those that begin alike, as they are or without
+   * fillers and in order, or whose letters differ little, likeliest first. The difference of letter counts is never more than twice the edit distance, so a
    * near miss is left out only when there are more than {@link MAX_COMPARED} likelier ones.
    */
   candidates(name: string, known: Iterable<string>): string[] {
     const form = this.formOf(name);
     const found: { name: string; distance: number }[] = [];
     for (const other of known) {
-      const { skeleton: otherSkeleton, letters, core } = this.formOf(other);
-      const distance = core === form.core ? 0 : letterDistance(form.letters, letters);
-      const sharesPrefix = otherSkeleton.startsWith(form.skeleton.slice(0, SHARED_PREFIX));
+      const { skeleton: otherSkeleton, letters, core, coreLetters } = this.formOf(other);
+      // Fillers and versions differ by many letters and say nothing.
+      const distance = Math.min(letterDistance(form.letters, letters), letterDistance(form.coreLetters, coreLetters));
+      const sharesPrefix =
+        otherSkeleton.startsWith(form.skeleton.slice(0, SHARED_PREFIX)) ||
+        core.startsWith(form.core.slice(0, SHARED_PREFIX));
       if (sharesPrefix || distance <= 6) found.push({ name: other, distance });
     }
     return found
@@ -51,7 +55,8 @@ export class NameIndex {
     const seen = this.forms.get(name);
     if (seen !== undefined) return seen;
     if (this.forms.size >= this.capacity) this.forms.clear();
-    const form = { skeleton: skeleton(name), letters: countLetters(skeleton(name)), core: coreOf(name) };
+    const [whole, core] = [skeleton(name), coreOf(name)];
+    const form = { skeleton: whole, letters: countLetters(whole), core, coreLetters: countLetters(core) };
     this.forms.set(name, form);
     return form;
   }
