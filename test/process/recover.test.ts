@@ -77,10 +77,14 @@ it('brings back everything that an outage has left behind, once', async () => {
   expect(agent.journal).toHaveLength(4);
   for (const id of all) {
     // Who pressed is noted right after the reset.
-    const letter = await waitFor(`who redrove ${id}`, async () => {
-      const { body } = await front.api.get(`/v1/dead-letters/${id}`);
-      return body.redrives?.[0]?.by === 'ops' && (body as object);
-    });
+    const letter = await waitFor(
+      `who redrove ${id}`,
+      async () => {
+        const { body } = await front.api.get(`/v1/dead-letters/${id}`);
+        return body.redrives?.[0]?.by === 'ops' && (body as object);
+      },
+      30_000,
+    );
     expect(letter).toMatchObject({ state: 'redriven', redrives: [{ by: 'ops' }] });
   }
   expect(await agentReach('recover', '--source', source)).toEqual({ code: 0, out: 'No dead letters.\n', err: '' });
