@@ -46,7 +46,7 @@ export async function admit(deps: ActivityDependencies, request: AdmissionReques
   try {
     places.push(await bulkheads.enter({ key: agent.name, limit: deps.limitOf(agent), ...patience }));
     const instance = pick(deps, request);
-    if (!instance) throw request.mayWait && isBusy(deps, agent) ? allBusy(agent) : nobodyReady(agent);
+    if (!instance) throw request.mayWait && isManned(deps, agent) ? allBusy(agent) : nobodyReady(agent);
     const limit = instance.max_concurrency;
     if (limit !== null) {
       places.push(await bulkheads.enter({ key: placeOf(agent, instance), limit, ...patience }));
@@ -97,15 +97,15 @@ function placeOf(agent: AgentVersion, instance: InstanceState): string {
   return `${agent.name}/${agent.version}/${instance.instance_id}`;
 }
 
-/** Whether somebody is there who has a place now and then, as the registry tells it now: `agent` is from before the wait. */
-function isBusy(deps: ActivityDependencies, { name, version }: AgentVersion): boolean {
+/** Whether an instance is there that has places now and then, as the registry tells it now: `agent` is from before the wait. */
+function isManned(deps: ActivityDependencies, { name, version }: AgentVersion): boolean {
   const instances = findAgent(deps.world(), name, version)?.instances ?? [];
   return instances.some(({ status, host }) => host !== null && (status === 'ready' || status === 'busy'));
 }
 
 /** Others took the places between the look that found one free and this one: no attempt, and no reason to give up. */
 function allBusy({ name, version }: AgentVersion): ReachError {
-  return new ReachError('overloaded', `All instances of ${name}@${version} that are ready are busy`, {
+  return new ReachError('overloaded', `All instances of ${name}@${version} are busy`, {
     received: 'no',
   });
 }

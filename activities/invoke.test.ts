@@ -218,6 +218,9 @@ describe('turned away before the agent was called', () => {
     expect(ended.failure).toMatchObject({ nonRetryable: false });
     expect(ended.heartbeat).toMatchObject({ turned_away: 1, attempts: [] });
     expect(problemOf(await execute(input()))).toMatchObject({ code: 'no_ready_instance' });
+    platform.deps.world = () => ({ ...world, agents: world.agents.map((agent) => ({ ...agent, instances: [] })) });
+    platform.deps.router.pickInstance = () => null;
+    expect(problemOf(await execute(durable))).toMatchObject({ code: 'no_ready_instance' });
   });
 
   it('a breaker that opened since the decision makes it stale', async () => {
