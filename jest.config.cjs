@@ -31,6 +31,6 @@ module.exports = {
   maxWorkers: 2,
   // Temporary folders of a test run are removed with it; what was compiled may stay.
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
-  testTimeout: 60000,
+  testTimeout: 120_000,
   forceExit: false,
 };

@@ -45,7 +45,7 @@ export class Scoring {
   readonly best: readonly ScoredOffer[];
   /** The latency that stands in for those not measured yet, ms. */
   readonly priorP50Ms: number;
-  private readonly similarities: readonly number[];
+  private readonly similarities: Float64Array;
   private readonly latencies: Float64Array;
   private readonly reliabilities: Float64Array;
   private readonly scores: Float64Array;
@@ -58,8 +58,13 @@ export class Scoring {
     const measured = offers.map((offer) => stats.ability(offer.agentName, offer.agentVersion, offer.capability.name));
     this.priorP50Ms = newcomerP50Ms(measured);
     this.similarities = similaritiesOf(offers, matches);
-    this.latencies = numbersOf(measured, (own) => latencyScore(own?.p50_ms ?? this.priorP50Ms));
-    this.reliabilities = this.pardoned(numbersOf(measured, reliabilityScore));
+    this.latencies = new Float64Array(offers.length);
+    const reliabilities = new Float64Array(offers.length);
+    for (let i = 0; i < offers.length; i++) {
+      this.latencies[i] = latencyScore(measured[i]?.p50_ms ?? this.priorP50Ms);
+      reliabilities[i] = reliabilityScore(measured[i] ?? null);
+    }
+    this.reliabilities = this.pardoned(reliabilities);
     this.scores = this.totals();
     this.best = bestPositions(this.scores, MAX_RECORDED_CANDIDATES, () => true).map((position) => this.at(position));
   }
@@ -129,24 +134,24 @@ export class Scoring {
   private totals(): Float64Array {
     const { weights } = this.options;
     const totals = new Float64Array(this.offers.length);
+    const factors: ScoreFactors = { semantic_similarity: 0.5, latency_score: 0.5, reliability_score: 0.5 };
     for (let position = 0; position < totals.length; position++) {
-      totals[position] = totalScore(this.factorsAt(position), weights);
+      // One object for all: with a thousand candidates, what is made anew for each of them is what a decision waits for.
+      factors.semantic_similarity = this.similarities[position]!;
+      factors.latency_score = this.latencies[position]!;
+      factors.reliability_score = this.reliabilities[position]!;
+      totals[position] = totalScore(factors, weights);
     }
     return totals;
   }
 }
 
-/** `Float64Array.from` makes a list of everything first, for each of a thousand candidates at each decision. */
-function numbersOf<T>(items: readonly T[], numberOf: (item: T) => number): Float64Array {
-  const numbers = new Float64Array(items.length);
-  for (let i = 0; i < numbers.length; i++) numbers[i] = numberOf(items[i]!);
-  return numbers;
-}
-
-function similaritiesOf(offers: readonly Offer[], matches: Matches): number[] {
-  if (matches.size === 0) return offers.map(() => 1);
+function similaritiesOf(offers: readonly Offer[], matches: Matches): Float64Array {
+  const closeness = new Float64Array(offers.length);
+  if (matches.size === 0) return closeness.fill(1);
   // An offer whose text could not be compared is as near as nothing, not as the best.
-  return calibrate(offers.map((offer) => matches.get(offer)?.closeness ?? -Infinity));
+  for (let i = 0; i < closeness.length; i++) closeness[i] = matches.get(offers[i]!)?.closeness ?? -Infinity;
+  return calibrate(closeness);
 }
 
 /** The record of a candidate; `instances` are weighed by the caller. */

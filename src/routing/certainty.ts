@@ -26,7 +26,7 @@ export function confidences(found: readonly Found[]): number[] {
 
 /** What was found for a request that leaves its ability open, best first: one entry per agent and ability, its best version. */
 export function hitsOf(matches: Matches): NearAbility[] {
-  const found = [...matches].filter(([offer]) => isBestVersion(offer, matches));
+  const found = [...matches.entries()].filter(([offer]) => isBestVersion(offer, matches));
   const certain = confidences(found.map(([{ capability }, match]) => ({ ability: capability.name, match })));
   return found
     .map(([offer, match], i) => ({ offer, match, confidence: certain[i]! }))

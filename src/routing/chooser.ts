@@ -142,7 +142,7 @@ export class Chooser {
     if (byRule.outcome) return byRule.outcome;
     const doubt = anyAbility ? inDoubt(hitsOf(matches), config.openMatch) : null;
     if (doubt) return refused(doubt, task, refusals);
-    const scoring = this.score(task, fitting.sort(inIndexOrder), matches);
+    const scoring = this.score(task, [...fitting].sort(inIndexOrder), matches);
     return this.pick(task, { scoring, refusals, notes: byRule.notes, strategy: 'score_based' });
   }
 
@@ -196,7 +196,7 @@ export class Chooser {
     const alike = fitting.every((offer) => offer.text === fitting[0]!.text);
     const needless = alike || strategy !== 'score_based' || this.deps.weights.semantic_similarity === 0;
     if (needless) return { matches: NO_MATCHES, failure: null };
-    const everybody = fitting.length === task.group.offers.length;
+    const everybody = fitting === task.group.offers;
     const wanted = new Set(everybody ? [] : fitting);
     const fits = (offer: Offer) => everybody || wanted.has(offer);
     const options = { matcher: this.deps.matcher, payload: task.request.payload, fits };
@@ -242,10 +242,12 @@ function inIndexOrder(a: Offer, b: Offer): number {
   return a.slot - b.slot || compareText(a.capability.name, b.capability.name);
 }
 
-function sift(offers: readonly Offer[], sieve: Sieve): { fitting: Offer[]; refusals: Refusal[] } {
-  const fitting: Offer[] = [];
+function sift(offers: readonly Offer[], sieve: Sieve): { fitting: readonly Offer[]; refusals: Refusal[] } {
+  const first = offers.findIndex((offer) => !sieve.fits(offer));
+  if (first < 0) return { fitting: offers, refusals: [] }; // the common case copies nothing
+  const fitting = offers.slice(0, first);
   const refusals: Refusal[] = [];
-  for (const offer of offers) {
+  for (const offer of offers.slice(first)) {
     const stage = sieve.refusal(offer);
     if (stage === null) fitting.push(offer);
     else refusals.push({ offer, stage });

@@ -29,9 +29,12 @@ export function rounded(value: number): number {
  * Similarity calibrated over the candidates of one query: the nearest gets 1, the others e^(difference in closeness).
  * Raw cosines of small models all lie close together, and a min–max scale would blow up a difference that means nothing.
  */
-export function calibrate(closeness: readonly number[]): number[] {
-  const best = Math.max(...closeness);
-  return closeness.map((value) => rounded(Math.exp(value - best)));
+export function calibrate(closeness: ArrayLike<number>): Float64Array {
+  let best = -Infinity;
+  for (let i = 0; i < closeness.length; i++) best = Math.max(best, closeness[i]!);
+  const calibrated = new Float64Array(closeness.length);
+  for (let i = 0; i < calibrated.length; i++) calibrated[i] = rounded(Math.exp(closeness[i]! - best));
+  return calibrated;
 }
 
 /** 1 / (1 + p50 in seconds): 1 at 0 s, 0.5 at 1 s; what is not a duration counts as endless. */

@@ -12,8 +12,6 @@ import { temporalAddress } from '../support/temporal';
 import { waitFor } from '../support/wait-for';
 import { startReceiver, type Receiver } from './receiver';
 
-jest.setTimeout(60_000);
-
 let receiver: Receiver;
 const closers: (() => Promise<unknown>)[] = [];
 

@@ -6,8 +6,6 @@ import { openStage, type Stage } from './harness/stage';
 import { runScenario } from './harness/run-scenario';
 import { SCENARIOS } from './rows';
 
-jest.setTimeout(120_000);
-
 const SEED = 1;
 const SCALE = 0.3;
 

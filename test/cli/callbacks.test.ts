@@ -5,8 +5,6 @@ import { waitFor } from '../support/wait-for';
 import { verifyCallback } from '../../src/sdk/callback';
 import { cli } from './cli-io';
 
-jest.setTimeout(60_000);
-
 let gateway: TestGateway;
 let agent: ScriptedHttpAgent;
 let receiver: Receiver;

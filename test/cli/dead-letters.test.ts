@@ -3,8 +3,6 @@ import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http
 import { waitFor } from '../support/wait-for';
 import { cli } from './cli-io';
 
-jest.setTimeout(60_000);
-
 // The real gateway: what these commands say must be true of it.
 let gateway: TestGateway;
 let agent: ScriptedHttpAgent;

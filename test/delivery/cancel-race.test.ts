@@ -7,8 +7,6 @@ import { startWorkerAgent } from '../support/scripted-worker-agent';
 import { waitFor } from '../support/wait-for';
 import { readEvents } from './event-stream';
 
-jest.setTimeout(120_000);
-
 const RACES = 30;
 const CANCEL_AFTER_MS = 500;
 

@@ -5,8 +5,6 @@ import { resolve } from 'node:path';
 import { writeConfig, startRoot, type PlatformProcess } from '../process/platform-process';
 import { ended, ok, reach, registerAgent, startScriptedAgent, type ScriptedAgent } from '../process/scripted-agent';
 
-jest.setTimeout(120_000);
-
 const LIBRARY = [
   '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1',
   '/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1',

@@ -5,8 +5,6 @@ import { quietLog } from '../sdk/scripted-registry';
 import { waitFor } from '../support/wait-for';
 import { fates, openStage, quietFor, type EndedView, type Stage } from './stage';
 
-jest.setTimeout(120_000);
-
 let stage: Stage;
 const agents: ReachAgent[] = [];
 

@@ -5,8 +5,6 @@ import { expectProblem } from '../support/problem';
 import { startHttpAgent, type HttpStep, type ScriptedHttpAgent } from '../support/scripted-http-agent';
 import { waitFor } from '../support/wait-for';
 
-jest.setTimeout(90_000);
-
 let gateway: TestGateway;
 let agent: ScriptedHttpAgent;
 

@@ -16,8 +16,6 @@ import type { ReachFailure, ReachInput, ReachOutput } from '../../workflows/mess
 import { reachInput, routedTo } from '../support/reach-input';
 import { createTemporalBench, workflowBundle } from '../support/temporal';
 
-jest.setTimeout(60_000);
-
 /** A server with a clock, and how long an "hour" is on it. */
 interface Place {
   client: Client;

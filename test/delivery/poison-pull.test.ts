@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import { startGateway, type TestGateway } from '../support/gateway';
 import { waitFor } from '../support/wait-for';
 
-jest.setTimeout(120_000);
-
 const NAME = 'fragile';
 const ABILITY = 'fragile.work';
 

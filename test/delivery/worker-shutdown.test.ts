@@ -3,8 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ended, ok, reach } from '../process/scripted-agent';
 import { fates, openStage, type EndedView, type Stage } from './stage';
 
-jest.setTimeout(120_000);
-
 let stage: Stage;
 
 beforeAll(async () => {

@@ -1,8 +1,6 @@
 /** The compiled demo, end to end, on real engines: what `npm run demo` shows, and that it leaves nothing behind. */
 import { DemoRun, type TestTicket } from './run-demo';
 
-jest.setTimeout(120_000);
-
 const TICKETS: TestTicket[] = [
   { id: 'T-1', lang: 'zh', text: '这款耳机防水吗，支持哪些蓝牙规格', agent: 'product_qa_agent' },
   {

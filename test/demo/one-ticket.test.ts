@@ -1,8 +1,6 @@
 /** The compiled scenario of three agents on one ticket, end to end, on real engines: what `npm run demo:ticket` shows. */
 import { DemoRun } from './run-demo';
 
-jest.setTimeout(120_000);
-
 let run: DemoRun | undefined;
 afterEach(() => run?.cleanUp());
 

@@ -15,7 +15,6 @@ import { startGateway, type TestGateway } from '../support/gateway';
 import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http-agent';
 import { waitFor } from '../support/wait-for';
 
-jest.setTimeout(60_000);
 const DAY_MS = 86_400_000;
 
 // A sweep sees the whole namespace, so this suite has a Temporal of its own.

@@ -13,7 +13,6 @@ import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http
 import { waitFor } from '../support/wait-for';
 
 const run = promisify(execFile);
-jest.setTimeout(60_000);
 
 const DAY_MS = 86_400_000;
 let gateway: TestGateway;

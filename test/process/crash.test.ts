@@ -5,7 +5,6 @@ import { startRoot, writeConfig, type PlatformProcess } from './platform-process
 import { ended, ok, reach, registerAgent, startScriptedAgent, type ScriptedAgent } from './scripted-agent';
 
 const run = promisify(execFile);
-jest.setTimeout(90_000);
 
 let gateway: PlatformProcess;
 let config: string;

@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { startGateway, type TestGateway } from '../support/gateway';
 import { reach } from './scripted-agent';
 
-jest.setTimeout(90_000);
-
 let gateway: TestGateway;
 const children: ChildProcess[] = [];
 

@@ -7,8 +7,6 @@ import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http
 import { temporalAddress } from '../support/temporal';
 import { waitFor } from '../support/wait-for';
 
-jest.setTimeout(90_000);
-
 let front: TestGateway;
 let agent: ScriptedHttpAgent;
 let connection: Connection;
@@ -16,12 +14,12 @@ let connection: Connection;
 /** An outage is what this is about: nothing may refuse the reaches that are to suffer from it. */
 const config = { breaker: { enabled: false }, backpressure: { max_backlog_age: 600_000 } };
 
-beforeAll(async () => {
+beforeEach(async () => {
   front = await startGateway({ withWorker: false, config });
   agent = await startHttpAgent(front.api, { name: 'desk', endpoint: { max_retry: 0 } });
   connection = await Connection.connect({ address: temporalAddress() });
 });
-afterAll(async () => {
+afterEach(async () => {
   await agent.close();
   await front.close();
   await connection.close();

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Etcd3 } from 'etcd3';
 import { descriptorSchema, type Descriptor, type DescriptorDraft } from '../../src/protocol/descriptor';
 import { ReachError } from '../../src/protocol/reach-error';
 import { createEtcd, type Logger, type RegistryOptions } from '../../src/registry';
+import { waitFor } from '../support/wait-for';
 
 /** The etcd that all test files share. */
 export function sharedEtcdAddress(): string {
@@ -52,25 +52,12 @@ export function descriptorOf(draft: Partial<DescriptorDraft> = {}): Descriptor {
   return descriptorSchema.parse({ name: 'refund', version: '1.0.0', capabilities: ['refund_order'], ...draft });
 }
 
-/** Waits until `check` answers something other than false, null or undefined, or stops throwing. */
-export async function eventually<T>(
+/** {@link waitFor} where the check says what it is about. */
+export function eventually<T>(
   check: () => T | Promise<T>,
-  timeoutMs = 5_000,
+  timeoutMs?: number,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const end = performance.now() + timeoutMs;
-  let last: unknown;
-  while (performance.now() < end) {
-    try {
-      last = await check();
-      if (last !== false && last !== null && last !== undefined) return last as Exclude<T, false | null | undefined>;
-    } catch (error) {
-      last = error;
-    }
-    await sleep(20);
-  }
-  throw new Error(
-    `did not come true within ${timeoutMs} ms; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
-  );
+  return waitFor('what was expected', check, timeoutMs);
 }
 
 /** The ReachError that a promise is rejected with. */

@@ -9,8 +9,6 @@ import { ensureEngine } from '../../src/engines';
 import type { DeliverCallbackInput, DeliveryDone } from '../../workflows/messages';
 import { workflowBundle } from '../support/temporal';
 
-jest.setTimeout(60_000);
-
 /** The default schedule, which takes more than a day, on a server that skips the waits. */
 describe('deliverCallback over a day', () => {
   let env: TestWorkflowEnvironment;

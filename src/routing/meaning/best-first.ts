@@ -4,22 +4,30 @@ export function bestPositions(
   limit: number,
   accept: (position: number) => boolean,
 ): number[] {
-  const best: number[] = [];
-  if (limit <= 0) return best;
+  const size = Math.max(0, Math.min(limit, scores.length));
+  const best = new Int32Array(size);
+  let count = 0;
+  if (size === 0) return [];
   for (let position = 0; position < scores.length; position++) {
     const score = scores[position]!;
-    const full = best.length === limit;
-    if (full && score <= scores[best[limit - 1]!]!) continue;
+    if (count === size && score <= scores[best[size - 1]!]!) continue;
     if (!accept(position)) continue;
-    if (full) best.pop();
-    best.splice(insertionPoint(best, scores, score), 0, position);
+    const place = insertionPoint(best, count, { scores, score });
+    best.copyWithin(place + 1, place, Math.min(count, size - 1));
+    best[place] = position;
+    count = Math.min(count + 1, size);
   }
-  return best;
+  return Array.from(best.subarray(0, count));
 }
 
-function insertionPoint(best: readonly number[], scores: ArrayLike<number>, score: number): number {
+/** Behind all that score at least as much. */
+function insertionPoint(
+  best: Int32Array,
+  count: number,
+  { scores, score }: { scores: ArrayLike<number>; score: number },
+): number {
   let low = 0;
-  let high = best.length;
+  let high = count;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (scores[best[middle]!]! >= score) low = middle + 1;

@@ -114,11 +114,12 @@ export class MeaningSpace {
 
   private compare({ query, places, positions, limit, accept = () => true }: Comparison): DenseMatch[] {
     const whitened = this.centroids.scan(query.whitened, places);
-    const nearness = whitened.map((value) => value * (1 + NEAREST_WEIGHT));
+    const nearness = new Float32Array(whitened.length);
+    for (let i = 0; i < nearness.length; i++) nearness[i] = whitened[i]! * (1 + NEAREST_WEIGHT);
     const best = bestPositions(nearness, Math.min(RESCORED, limit ?? RESCORED), accept);
     this.rescore(query, places, { whitened, nearness, best });
-    const kept = best.length === limit ? best : withTheRest(best, nearness, { limit, accept });
     const batch: Batch = { space: this, query, places, whitened, nearness };
+    const kept = ranked(nearness, best, { limit, accept });
     return kept.map((i) => new DenseMatch(positions?.[i] ?? i, i, batch));
   }
 
@@ -223,16 +224,22 @@ function marked(length: number, positions: readonly number[]): Uint8Array {
   return marks;
 }
 
-function withTheRest(
-  best: readonly number[],
+/** Those that were looked at closely, then the others: the next best up to the limit, without one all in their order. */
+function ranked(
   nearness: Float32Array,
+  best: readonly number[],
   { limit, accept = () => true }: MatchOptions,
-): number[] {
+): readonly number[] {
+  if (best.length === limit) return best;
   const close = marked(nearness.length, best);
   const other = (position: number) => close[position] === 0 && accept(position);
   if (limit !== undefined) return [...best, ...bestPositions(nearness, limit - best.length, other)];
-  const all = [...best];
-  for (let i = 0; i < nearness.length; i++) if (other(i)) all.push(i);
+  // Made in its full length: a list that grows to a thousand is copied ten times on the way.
+  const all = new Array<number>(nearness.length);
+  let count = 0;
+  for (const position of best) all[count++] = position;
+  for (let position = 0; position < nearness.length; position++) if (other(position)) all[count++] = position;
+  all.length = count;
   return all;
 }
 
@@ -247,14 +254,19 @@ interface Batch {
 
 /** A match whose raw cosine and fit, needed for the few that are recorded, are computed when they are read. */
 class DenseMatch implements Match {
-  readonly by = 'dense';
-  readonly degraded = false;
-
   constructor(
     readonly position: number,
     private readonly row: number,
     private readonly batch: Batch,
   ) {}
+
+  get by(): 'dense' {
+    return 'dense';
+  }
+
+  get degraded(): boolean {
+    return false;
+  }
 
   get closeness(): number {
     return this.batch.nearness[this.row]! / TEMPERATURE;

@@ -103,7 +103,8 @@ export function centreQuery(rows: VectorRows, text: string, raw: Float32Array): 
   const script = SCRIPT_NAMES.indexOf(scriptOf(text));
   const mean = rows.means[script]!;
   const scale = inverse(distance(raw, mean));
-  const centred = Float32Array.from(raw, (value, i) => (value - mean[i]!) * scale);
+  const centred = new Float32Array(raw.length);
+  for (let i = 0; i < centred.length; i++) centred[i] = (raw[i]! - mean[i]!) * scale;
   return { raw, centred, script, meanDots: Float32Array.from(rows.means, (other) => dotAt(centred, other, 0)) };
 }
 

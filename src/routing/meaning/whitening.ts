@@ -43,7 +43,9 @@ export class Whitening {
   apply(vector: Float32Array): Float32Array {
     const turned = this.inverse ? this.inverse.scan(vector, allRows(this.dimensions)) : vector;
     const length = lengthOf(turned);
-    return turned.map((value) => (length > 1e-9 ? value / length : 0));
+    const scaled = new Float32Array(turned.length);
+    if (length > 1e-9) for (let i = 0; i < scaled.length; i++) scaled[i] = turned[i]! / length;
+    return scaled;
   }
 }
 

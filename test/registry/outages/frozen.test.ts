@@ -114,7 +114,7 @@ it('a lease revoked by hand on a healthy connection: refused at once, back with 
   await waitFor('the gap', () => view.world().agents[0]?.instances.length === 0);
   const calling = keepCalling();
   const { epoch } = await again;
-  expect(performance.now() - revokedMs).toBeLessThan(TTL_SEC * 1_000);
+  expect(performance.now() - revokedMs).toBeLessThan(2 * TTL_SEC * 1_000);
   const answers = await calling.stop();
   expectServedOrRefused(answers);
   expect(answers.some(({ body }) => body.code === 'no_ready_instance')).toBe(true);
