@@ -119,7 +119,7 @@ export const outOfMemory: Scenario = {
   row: 18,
   name: 'worker out of memory',
   floor: 0.3,
-  stage: { workers: 2, workerNodeArgs: ['--max-old-space-size=66'] },
+  stage: { workers: 2, workerNodeArgs: ['--max-old-space-size=60'] },
   async run(act) {
     const endpoint = { max_retry: 8, timeout_ms: 20_000 };
     const ability = await act.agent('plain', { endpoint, descriptor: { max_concurrency: 1_000 } });
