@@ -6,11 +6,9 @@ import { createEmbedder, LexicalMatcher } from './embeddings';
 import type { RegistryView } from './registry';
 import { ReachError } from './protocol/reach-error';
 import type { AbilityText } from './protocol/matching';
+import { keepWarm, type VectorState } from './keep-warm';
 import { Router, SemanticMatcher, type DecisionRecorder, type Matcher } from './routing';
 import { comparerOf, type Comparer } from './routing/replay';
-
-/** Whether agents are told apart by meaning: vectors computed, being computed, or words only. */
-export type VectorState = 'ready' | 'warming' | 'lexical';
 
 /** A router that keeps its vectors warm. */
 export interface WarmRouter {
@@ -41,7 +39,12 @@ export function createRouter(
   // Ids that begin with their time: a decision is found in the log by it.
   const parts = { world: () => view.world(), matcher, newId: uuidv7, recorder };
   const router = new Router({ ...parts, config: routerConfig(config) });
-  const warming = keepWarm(router, view, logger);
+  const warming = keepWarm({
+    warm: () => router.warm(),
+    agents: () => view.world().agents,
+    onChange: (listener) => view.onChange(listener),
+    logger,
+  });
   return {
     router,
     vectors: () => (embedder === null ? 'lexical' : warming.state()),
@@ -89,32 +92,6 @@ function otherModel(config: Config, { model, texts }: { model: string; texts: Ab
 function matcherOf({ embeddings }: Config, embedder: ReturnType<typeof embedderOf>): Matcher {
   const fallback = new LexicalMatcher();
   return embedder ? new SemanticMatcher({ embedder, fallback, patienceMs: embeddings.timeout }) : fallback;
-}
-
-/** Computes the vectors of new descriptors as they appear, so that no request waits for them. Heartbeats change nothing. */
-function keepWarm(router: Router, view: RegistryView, logger: Logger): { stop: () => void; state: () => VectorState } {
-  let known: readonly unknown[] = [];
-  let running = 0;
-  let failed = false;
-  const warm = () => {
-    const descriptors = view.world().agents.map(({ descriptor }) => descriptor);
-    if (descriptors.length === known.length && descriptors.every((descriptor, index) => descriptor === known[index]))
-      return;
-    known = descriptors;
-    running += 1;
-    router
-      .warm()
-      .then(
-        () => (failed = false),
-        (err: unknown) => {
-          failed = true;
-          logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now');
-        },
-      )
-      .finally(() => (running -= 1));
-  };
-  warm();
-  return { stop: view.onChange(warm), state: () => (running > 0 ? 'warming' : failed ? 'lexical' : 'ready') };
 }
 
 function routerConfig({ router }: Config) {

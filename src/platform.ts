@@ -41,13 +41,15 @@ import {
 import { ConcurrencyLimits } from './limits';
 import { createReliability } from './reliability';
 import { createDecisionLog, type RunningDecisionLog } from './decision-log';
-import { createRouter, type VectorState, type WarmRouter } from './meaning';
+import type { VectorState } from './keep-warm';
+import { createRouter, type WarmRouter } from './meaning';
 import type { Router } from './routing';
 import { connectTemporal, installRuntime, reachCanceller } from './temporal';
 import { together, type RunningWorker } from './workers';
 import { createEventLog } from './telemetry/event-metrics';
 import { countingConnections, createAgentMetrics, observeRegistry } from './telemetry/metrics';
 import { createReliabilityMetrics, observeReliability } from './telemetry/reliability-metrics';
+import type { RoutingLog } from './telemetry/routing-log';
 
 /** Workflow tasks of a worker at once; those of the fast path last as long as their calls. */
 const WORKFLOW_TASK_SLOTS = 200;
@@ -76,7 +78,8 @@ export interface Platform {
   decisions: RunningDecisionLog;
   /** Connections to agents, as this process counts them (R39). */
   connections: ConnectionLedger;
-  activities: ActivityDependencies;
+  /** All but where refusals are told: that is made of the platform itself. */
+  activities: Omit<ActivityDependencies, 'reportRefusal'>;
   breakers: BreakerHub;
   /** How the versions of agents share their calls (R21), as this process sees it. */
   routes: RouteTableView;
@@ -247,8 +250,11 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
   };
 }
 
-/** Creates the worker that runs reaches and their activities. */
-export async function createWorker(platform: Platform): Promise<RunningWorker> {
+/**
+ * Creates the worker that runs reaches and their activities.
+ * @param log where it tells of what nobody could be chosen for (R22)
+ */
+export async function createWorker(platform: Platform, log: Pick<RoutingLog, 'refused'>): Promise<RunningWorker> {
   const { config, connection } = platform;
   await platform.joinWorkers();
   const reaches = await Worker.create({
@@ -256,7 +262,10 @@ export async function createWorker(platform: Platform): Promise<RunningWorker> {
     namespace: config.temporal.namespace,
     taskQueue: config.temporal.task_queue,
     ...workflowSource(),
-    activities: { ...createActivities(platform.activities), notify: platform.callbacks.dependencies.start },
+    activities: {
+      ...createActivities({ ...platform.activities, reportRefusal: (refusal) => log.refused(refusal) }),
+      notify: platform.callbacks.dependencies.start,
+    },
     // An agent that hangs may hold as many slots as its bulkhead lets it; the others' calls need some too.
     maxConcurrentActivityTaskExecutions: config.bulkhead.max_concurrent_calls,
     maxConcurrentLocalActivityExecutions: config.bulkhead.max_concurrent_calls,

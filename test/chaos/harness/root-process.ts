@@ -13,6 +13,8 @@ export interface RootOptions {
 }
 
 const STOP_GRACE_MS = 25_000;
+/** How long a root may take to be ready for the first time; on a busy machine it gives up on an engine and is started again. */
+const START_LIMIT_MS = 90_000;
 const KEPT_CHARACTERS = 4_000;
 /** How a log line begins its account of an error that is a defect: no engine that was down, no caller's mistake. */
 const DEFECT = '"code":"internal"';
@@ -35,11 +37,19 @@ export class RootProcess {
 
   private constructor(private readonly options: RootOptions) {}
 
-  /** Starts it and waits until it is ready. @throws Error with its last words */
+  /** Starts it and waits until it is ready. @throws Error with its last words when that takes too long; then nothing runs */
   static async start(options: RootOptions): Promise<RootProcess> {
     const root = new RootProcess(options);
     root.spawn();
-    await root.readying;
+    const isReady = await Promise.race([
+      root.whenReady().then(() => true),
+      sleep(START_LIMIT_MS, false, { ref: false }),
+    ]);
+    if (!isReady) {
+      await root.stop();
+      throw new Error(`${options.root} was not ready within ${START_LIMIT_MS} ms: ${root.lastWords()}`);
+    }
+    root.restarts = 0;
     return root;
   }
 
@@ -49,7 +59,7 @@ export class RootProcess {
 
   /** Resolves when the current process has said that it is ready; a supervised restart is waited through. */
   async whenReady(): Promise<void> {
-    for (;;) {
+    while (this.isWanted) {
       const { readying } = this;
       await readying.catch(() => undefined);
       if (readying === this.readying && this.child) return;

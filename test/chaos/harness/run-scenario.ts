@@ -20,7 +20,15 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   const missing = (await scenario.missing?.()) ?? null;
   if (missing) return { ...blank(scenario, options.seed), verdict: 'skipped', notes: [missing] };
   options.say('starting engines, gateways, workers and agents');
-  const stage = options.stage ?? (await openStage(scenario.stage));
+  const stage = options.stage ?? (await openStage(scenario.stage).catch((error: Error) => error));
+  if (stage instanceof Error) {
+    options.signal.throwIfAborted();
+    return {
+      ...blank(scenario, options.seed),
+      verdict: 'failed',
+      problems: [`nothing could be tried: ${stage.message}`],
+    };
+  }
   try {
     const act = new Act(stage, new Random(options.seed * 1_000 + scenario.row), { row: scenario.row, ...options });
     const crashed = await play(scenario, act, options.signal);

@@ -84,14 +84,14 @@ async function build(options: StageOptions, closers: Closers): Promise<Stage> {
     workers.push(worker);
     return worker;
   };
-  const [gateways] = await Promise.all([
-    Promise.all(
+  const [gateways] = await allOrNothing([
+    allOrNothing(
       ports.map((port, index) => {
         const config = index === 0 ? firstGatewayConfig : workerConfig;
         return start('gateway', ['--config', config, '--no-worker', '--port', String(port)]);
       }),
     ),
-    Promise.all(Array.from({ length: options.workers ?? 2 }, addWorker)),
+    allOrNothing(Array.from({ length: options.workers ?? 2 }, addWorker)),
   ]);
 
   // The observer's own connection goes around the proxies: it must see what happened during a cut.
@@ -111,12 +111,20 @@ async function build(options: StageOptions, closers: Closers): Promise<Stage> {
   };
 }
 
+/** Like `Promise.all`, but a failure is told only once all have ended: what is still starting could not be stopped. */
+async function allOrNothing<T extends readonly unknown[] | []>(
+  started: T,
+): Promise<{ -readonly [P in keyof T]: Awaited<T[P]> }> {
+  await Promise.allSettled(started);
+  return Promise.all(started);
+}
+
 async function startEngines(dataDir: string, { etcdQuotaBytes }: StageOptions, closers: Closers) {
   const keep = (engine: RunningEngine): Engine => {
     closers.add(() => engine.stop());
     return engine as Engine;
   };
-  const [temporal, etcd] = await Promise.all([
+  const [temporal, etcd] = await allOrNothing([
     startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES }).then(keep),
     startEtcd({
       dataDir: join(dataDir, 'etcd'),

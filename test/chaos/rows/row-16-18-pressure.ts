@@ -125,7 +125,7 @@ export const outOfMemory: Scenario = {
     const ability = await act.agent('plain', { endpoint, descriptor: { max_concurrency: 1_000 } });
     const deaths = () => act.stage.workers.reduce((sum, worker) => sum + worker.restarts, 0);
     const loads: Load[] = [];
-    // How much a heap of this size takes depends on the machine: more and more, until one is full.
+    // More and more, until one is full.
     for (let wave = 1; wave <= MOST_WAVES && deaths() === 0; wave += 1) {
       const load = act.load(
         {
@@ -134,7 +134,8 @@ export const outOfMemory: Scenario = {
           abilities: [ability],
           // As large as may travel inside messages: what is larger a worker never holds.
           ballast: 120_000,
-          workMs: { from: 1_500, to: 2_500 },
+          // Longer than they take to send, so that all are held at once however fast the machine is.
+          workMs: { from: 4_500, to: 6_500 },
           timeoutMs: 120_000,
           waiting: 0.2,
         },
