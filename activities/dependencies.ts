@@ -6,6 +6,7 @@ import type { AdmissionMark, BreakerKey, BreakerOutcome, BreakerTicket } from '.
 import type { AgentVersion, World } from '../src/protocol/world';
 import type { Payloads } from '../src/payloads';
 import type { Router } from '../src/routing';
+import type { ReachError } from '../src/protocol/reach-error';
 import type { ReachTokens } from '../src/protocol/reach-token';
 import type { Routed } from '../workflows/messages';
 import type { DeliverOutput } from '../workflows/publish-messages';
@@ -47,6 +48,10 @@ export interface Bulkheads {
     signal: AbortSignal;
     /** Reach id: one who comes back after a refusal counts once. */
     caller: string;
+    /** Limits of their own, one of which its holder enters next. */
+    places?: readonly { key: string; limit: number }[];
+    /** Calls under way there in all processes. */
+    inFlight?: () => number;
   }): Promise<() => void>;
   isFull(key: string, limit: number): boolean;
   /** How long a durable caller that was turned away should stay away, ms. */
@@ -104,6 +109,8 @@ export interface ActivityDependencies {
   cancelReach: (reachId: string) => Promise<'cancelling' | 'over' | 'unknown' | 'failed'>;
   /** Starts a reach; false when it was started before. @throws ReachError `engine_unavailable` when Temporal does not take it */
   startReach: (plan: PlannedReach, traceId: string) => Promise<boolean>;
+  /** Says that nobody could be chosen for what was accepted (R22). Never throws. */
+  reportRefusal: (refusal: ReachError) => void;
   /** Says what came of a batch of an event's deliveries. */
   reportDeliveries: (batch: DeliverOutput) => void;
   /** Counts a call for the ejection of an instance that fails in a row. */

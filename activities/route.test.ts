@@ -5,7 +5,7 @@ import { descriptorSchema } from '../src/protocol/descriptor';
 import { ReachError } from '../src/protocol/reach-error';
 import { reachInput } from '../test/support/reach-input';
 import type { InvokeFailure, RouteInput, RouteOutput } from '../workflows/messages';
-import { route } from './route';
+import { awaitReady, route } from './route';
 import { fakeDependencies, type FakePlatform } from './test-support';
 
 let platform: FakePlatform;
@@ -23,7 +23,7 @@ function decide(more: Partial<RouteInput> = {}): Promise<RouteOutput> {
   return new MockActivityEnvironment().run(() => route(platform.deps, input)) as Promise<RouteOutput>;
 }
 
-async function refusedCode(answer: Promise<RouteOutput>): Promise<string> {
+async function refusedCode(answer: Promise<unknown>): Promise<string> {
   const failure = (await answer.then(
     () => null,
     (caught: unknown) => caught,
@@ -62,6 +62,35 @@ test('what can never be served is refused, cut off or not', async () => {
   platform.deps.isCutOff = () => true;
   platform.deps.router.route = () => Promise.reject(new ReachError('ability_not_found', 'nobody offers it'));
   expect(await refusedCode(decide())).toBe('ability_not_found');
+});
+
+test('what is refused is told, once; what waits is not', async () => {
+  const refusal = new ReachError('ability_not_found', 'nobody offers it');
+  platform.deps.router.route = () => Promise.reject(refusal);
+  await refusedCode(decide());
+  expect(platform.refusals).toEqual([refusal]);
+  platform.deps.router.route = () => Promise.reject(new ReachError('circuit_open', 'open'));
+  await decide({ envelope: { ...envelope, mode: 'async' } });
+  expect(platform.refusals).toHaveLength(1);
+});
+
+test('nor is it news that nobody else is left after a failure', async () => {
+  expect(await refusedCode(decide({ proposed: null, exclude: ['echo_agent#1.0.0'] }))).toBe('circuit_open');
+  expect(platform.refusals).toEqual([]);
+});
+
+test('one that waited and can never be served is told; one that goes on waiting is not', async () => {
+  const wait = () =>
+    refusedCode(
+      new MockActivityEnvironment().run(() =>
+        awaitReady(platform.deps, { tenant: 'default', envelope, proposed: null, exclude: [] }),
+      ) as Promise<unknown>,
+    );
+  expect(await wait()).toBe('circuit_open');
+  expect(platform.refusals).toEqual([]);
+  platform.deps.router.route = () => Promise.reject(new ReachError('version_not_found', 'it was removed'));
+  expect(await wait()).toBe('version_not_found');
+  expect(platform.refusals.map(({ code }) => code)).toEqual(['version_not_found']);
 });
 
 test('a next agent, after others were tried, is not waited for', async () => {

@@ -54,10 +54,16 @@ async function routeAnew(deps: ActivityDependencies, input: RouteInput): Promise
  * while this worker is cut off from etcd. The gateway could not see then what is refused here, and a breaker that opened
  * on this worker's word alone is not probed before etcd is back. Else it fails.
  */
-function waiting(deps: ActivityDependencies, { envelope, proposed }: RouteInput, refusal: ReachError): Routed {
-  const patient = envelope.mode === 'async' || deps.isCutOff();
-  if (patient && proposed && isRetryableByCaller(refusal.code)) return { ...proposed, ready: false };
+function waiting(deps: ActivityDependencies, input: RouteInput, refusal: ReachError): Routed {
+  const patient = input.envelope.mode === 'async' || deps.isCutOff();
+  if (patient && input.proposed && isRetryableByCaller(refusal.code)) return { ...input.proposed, ready: false };
+  report(deps, input, refusal);
   throw asFailure(refusal, false);
+}
+
+/** That nobody can take it is told as where a gateway finds it (R22); that nobody else is left after a failure is no news. */
+function report(deps: ActivityDependencies, { exclude }: RouteInput, refusal: ReachError): void {
+  if (exclude.length === 0) deps.reportRefusal(refusal);
 }
 
 /** Leave to pass the breaker, for agents that pull: no activity of ours will ask for it at the call. */
@@ -87,7 +93,10 @@ export async function awaitReady(
     throw new ReachError('no_ready_instance', `${routed.decision.chosen.agent_name} is not ready yet`);
   } catch (caught) {
     const error = ReachError.from(caught);
-    if (!isRetryableByCaller(error.code)) throw asFailure(error, false);
+    if (!isRetryableByCaller(error.code)) {
+      report(deps, input, error);
+      throw asFailure(error, false);
+    }
     // Thousands may wait for the same agent: how often each comes back depends on how many they are.
     throw asFailure(error, true, { delayMs: Math.max(READY_POLL_MS, comeBackMs(deps, input, error)) });
   }

@@ -16,6 +16,8 @@ import { DEFAULT_MAX_PAYLOAD_BYTES } from '../src/protocol/payload-ref';
 
 export interface FakePlatform {
   deps: ActivityDependencies;
+  /** What was said of nobody being there. */
+  refusals: ReachError[];
   agent: { calls: AgentCall[]; script(step: () => Promise<AdapterAnswer>): void };
   permits: { limit: number; held: Set<string>; acquired: number };
   bulkheads: { refuseWith: ReachError | null; inUse: number };
@@ -49,6 +51,7 @@ export function fakeDependencies(): FakePlatform {
   const calls: AgentCall[] = [];
   let step = (): Promise<AdapterAnswer> => Promise.resolve({ kind: 'answer', output: {} });
   const permits: FakePlatform['permits'] = { limit: 8, held: new Set(), acquired: 0 };
+  const refusals: ReachError[] = [];
   const bulkheads: FakePlatform['bulkheads'] = { refuseWith: null, inUse: 0 };
   const breakers: FakePlatform['breakers'] = { refuseWith: null, entered: 0, reported: [] };
   const world: World = { revision: '1', agents: [AGENT], stats: { ability: () => null, instance: () => null } };
@@ -98,6 +101,7 @@ export function fakeDependencies(): FakePlatform {
     },
     retryPermits: fakePermits(permits),
     startReach: () => Promise.resolve(true),
+    reportRefusal: (refusal) => void refusals.push(refusal),
     reportDeliveries: () => undefined,
     payloads: createPayloads(
       {
@@ -115,7 +119,7 @@ export function fakeDependencies(): FakePlatform {
     },
     cancelReach: () => Promise.resolve('unknown'),
   };
-  return { deps, agent: { calls, script: (next) => (step = next) }, permits, bulkheads, breakers };
+  return { deps, refusals, agent: { calls, script: (next) => (step = next) }, permits, bulkheads, breakers };
 }
 
 function fakePermits(permits: FakePlatform['permits']): ActivityDependencies['retryPermits'] {

@@ -1,52 +1,39 @@
 /**
- * What serves versions side by side (R21), built from one Config: the route table, alerts, and the watch over versions that
- * no route lists.
+ * What serves versions side by side (R21), built from one Config: the route table, and the watch over versions that no route
+ * lists.
  */
-import type { Registry as MetricsRegistry } from 'prom-client';
-import { Alerts, callbackChannel, logChannel, topicChannel } from './gateway/alerts';
+import type { AlertSink } from './gateway/alerts';
 import { watchUnlisted } from './gateway/alerts/unlisted-watch';
-import { assertCallbackAllowed } from './gateway/callbacks/rules';
 import { CanaryWatch } from './gateway/canary-watch';
 import { RoutingTable } from './gateway/routing-table';
 import type { Platform } from './platform';
 import { DEFAULT_TENANT } from './protocol/limits';
 import { parseRoutes } from './protocol/route-table-schema';
-import { AlertClaims, createEtcd, RouteTableStore, systemClock, TrialStore } from './registry';
+import { createEtcd, RouteTableStore, systemClock, TrialStore } from './registry';
 import { LeaderKey } from './registry/etcd/leader-key';
 import { LeaseKeeper } from './registry/etcd/lease-keeper';
 import { Keyspace } from './registry/keys';
 import { Ticker } from './registry/ticker';
-import { alertCounter } from './telemetry/alert-metrics';
 
 /** The parts of a gateway that look after versions. */
 export interface Canary {
   routingTable: RoutingTable;
-  alerts: Alerts;
   /** Seeds the table from the Config and begins to watch. @throws ReachError `engine_unavailable` */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @throws ReachError `callback_url_forbidden` for an address of `alerts.callback_url` that may not be called */
-export function createCanary(platform: Platform, metrics: MetricsRegistry): Canary {
-  const { config, view, routes, logger, egress } = platform;
+/** @param alerts where it tells of versions that no route lists, and of canaries that were rolled back */
+export function createCanary(platform: Platform, alerts: AlertSink): Canary {
+  const { config, view, routes, logger } = platform;
   const etcd = createEtcd({ hosts: config.registry.etcd });
   const base = { etcd, keyPrefix: config.registry.key_prefix, tenant: DEFAULT_TENANT };
-  const { callback_url: url } = config.alerts;
-  if (url !== undefined) assertCallbackAllowed({ callback: { url } }, egress);
   const store = new RouteTableStore(base);
   const routingTable = new RoutingTable({ store, view: routes, world: () => view.world() });
-  const alerts = new Alerts({
-    claims: new AlertClaims(base),
-    channels: channelsOf(platform, metrics),
-    logger,
-    clock: systemClock,
-  });
   let stopWatching: () => void = () => undefined;
   const rollback = config.canary.auto_rollback.enabled ? rollbackOf(platform, { base, store, alerts }) : null;
   return {
     routingTable,
-    alerts,
     async start() {
       const seeded = await routingTable.seed(parseRoutes({ routes: config.routes }));
       if (seeded) logger.info({ routes: config.routes.length }, 'the route table was written from the configuration');
@@ -56,7 +43,6 @@ export function createCanary(platform: Platform, metrics: MetricsRegistry): Cana
     async stop() {
       stopWatching();
       await rollback?.stop();
-      await alerts.stop();
       etcd.close();
     },
   };
@@ -72,7 +58,7 @@ function rollbackOf(
     base,
     store,
     alerts,
-  }: { base: ConstructorParameters<typeof TrialStore>[0]; store: RouteTableStore; alerts: Alerts },
+  }: { base: ConstructorParameters<typeof TrialStore>[0]; store: RouteTableStore; alerts: AlertSink },
 ): { start(): void; stop(): Promise<void> } {
   const { etcd, keyPrefix = '', tenant } = base;
   const keeper = new LeaseKeeper(etcd);
@@ -104,10 +90,4 @@ function rollbackOf(
       keeper.close();
     },
   };
-}
-
-function channelsOf({ config, logger, publisher, callbacks }: Platform, metrics: MetricsRegistry) {
-  const { callback_url: url } = config.alerts;
-  const channels = [logChannel(logger), alertCounter(metrics), topicChannel(publisher)];
-  return url === undefined ? channels : [...channels, callbackChannel(callbacks.starter, url)];
 }

@@ -8,6 +8,7 @@ import { Client } from '@temporalio/client';
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
+import { createAlerts, type PlatformAlerts } from './alerts';
 import type { Config } from './config';
 import { createCanary } from './canary';
 import { ContextStore } from './context';
@@ -31,6 +32,7 @@ import { ReachLister } from './gateway/reach-list';
 import { ReachReader } from './gateway/reach-reader';
 import { ReachService } from './gateway/reach-service';
 import { Readiness } from './gateway/readiness';
+import type { Scaling } from './gateway/scaling';
 import { TraceReader } from './gateway/trace-reader';
 import { contextClaims, keepPayloads } from './payload-upkeep';
 import { createPlatform, createWorker, type Platform } from './platform';
@@ -72,18 +74,22 @@ export async function serve(
   const platform = await createPlatform(config, logger, metrics);
   let worker: RunningWorker | null = null;
   let working: Promise<void> | undefined;
+  let alerting: PlatformAlerts | null = null;
   try {
-    worker = withWorker ? await createWorker(platform) : null;
+    alerting = createAlerts(platform, metrics);
+    const { alerts, stop: stopAlerts } = alerting;
+    const refusals = alertingOnRefusals(createRoutingLog(logger, metrics), alerts);
+    worker = withWorker ? await createWorker(platform, refusals) : null;
     working = worker?.run();
     const readiness = readinessOf(platform);
-    const canary = createCanary(platform, metrics);
+    const canary = createCanary(platform, alerts);
     const groups = new GroupCensus();
-    const log = countingGroups(alertingOnRefusals(createRoutingLog(logger, metrics), canary.alerts), groups);
-    const parts = services(platform, { readiness, log });
+    const log = countingGroups(refusals, groups);
+    const scaling = scalingOf(platform, metrics);
+    const parts = services(platform, { readiness, log, demand: scaling.scaling });
     const deadLetters = deadLettersOf(platform, parts, metrics);
     const contexts = contextsOf(platform);
     const backpressure = backpressureOf(platform, metrics);
-    const scaling = scalingOf(platform, metrics);
     await canary.start();
     const app = createApp({
       ...parts,
@@ -123,18 +129,23 @@ export async function serve(
       await deadLetters.close();
       await contexts.close();
       await endWorker(worker, working);
+      await stopAlerts();
       await platform.close();
     };
     return { url: urlOf(server, config.server.host), close };
   } catch (error) {
     // A worker that runs holds the connection: closing that would fail, and hide what went wrong.
     await endWorker(worker, working).catch(() => undefined);
+    await alerting?.stop();
     await platform.close();
     throw error;
   }
 }
 
-function services(platform: Platform, { readiness, log }: { readiness: Readiness; log: RoutingLog }) {
+function services(
+  platform: Platform,
+  { readiness, log, demand }: { readiness: Readiness; log: RoutingLog; demand: Pick<Scaling, 'queueDepth'> },
+) {
   const { config, connection, view, router, tokens, registry, egress, breakers, deduplication, tree } = platform;
   const { payloads } = platform.payloads;
   const { namespace, task_queue: taskQueue, agents_address: agentsAddress } = config.temporal;
@@ -143,7 +154,7 @@ function services(platform: Platform, { readiness, log }: { readiness: Readiness
   const deliveries = new Deliveries({ client, namespace });
   const reader = new ReachReader({ client, namespace, temporalUiUrl: config.temporal.ui_url ?? null, deliveries });
   const protocolTimeoutMs = config.adapter.protocol_timeout_ms;
-  const catalogue = new AgentCatalogue(view, breakers);
+  const catalogue = new AgentCatalogue(view, breakers, demand);
   const nesting = new Nesting({
     tokens,
     reader,

@@ -2,17 +2,23 @@
  * Composition root: a worker alone, for scaling out beside gateways that run with --no-worker.
  * Usage: node worker.js [--config FILE]
  */
+import { createAlerts } from './alerts';
+import { alertingOnRefusals } from './gateway/no-candidate-alert';
 import { createPlatform, createWorker } from './platform';
 import { readRootArguments, runRoot, type AtExit } from './root';
 import { createLogger } from './telemetry/logger';
 import { createMetricsRegistry } from './telemetry/metrics';
+import { createRoutingLog } from './telemetry/routing-log';
 
 async function start(atExit: AtExit): Promise<void> {
   const { config } = readRootArguments({});
   const logger = createLogger('worker', config.logging.level);
-  const platform = await createPlatform(config, logger, createMetricsRegistry());
+  const metrics = createMetricsRegistry();
+  const platform = await createPlatform(config, logger, metrics);
   atExit(() => platform.close());
-  const worker = await createWorker(platform);
+  const { alerts, stop } = createAlerts(platform, metrics);
+  atExit(stop);
+  const worker = await createWorker(platform, alertingOnRefusals(createRoutingLog(logger, metrics), alerts));
   const working = worker.run();
   atExit(async () => {
     worker.shutdown();

@@ -23,6 +23,7 @@ import { addScaling } from './commands/scaling';
 import { addSend } from './commands/send';
 import { addSubscriptions } from './commands/subscriptions';
 import { addTrace } from './commands/trace';
+import { addUnregister } from './commands/unregister';
 import { addWorker } from './commands/worker';
 import type { CliIo } from './io';
 import { withSession, type CliContext } from './session';
@@ -72,7 +73,17 @@ export function buildProgram(io: CliIo, outcome: { exitCode: number }): Command 
   for (const add of [addDev, addGateway, addWorker]) add(program, outcome);
   addDoctor(program, context);
   program.commandsGroup('Agents and routing:');
-  for (const add of [addRegister, addAgents, addAbilities, addRoute, addRoutes, addDecisions, addBreakers, addScaling])
+  for (const add of [
+    addRegister,
+    addUnregister,
+    addAgents,
+    addAbilities,
+    addRoute,
+    addRoutes,
+    addDecisions,
+    addBreakers,
+    addScaling,
+  ])
     add(program, context);
   program.commandsGroup('Reaches:');
   for (const add of [addInvoke, addSend, addGet, addList, addTrace, addCancel, addCallbacks]) add(program, context);

@@ -34,7 +34,7 @@ export function callbackRules(
   if (callbacks.max_age < callbacks.timeout) mistake('max_age', 'must not be shorter than timeout');
 }
 
-/** Repeated routes, and groups where every weight is 0. */
+/** Repeated routes, groups where every weight is 0, and `*` for a group. */
 export function routeRules(routes: RouteEntry[], context: z.RefinementCtx): void {
   for (const { pointer, message } of findingsAmong(routes)) {
     const [, position, field] = pointer.split('/').slice(1);

@@ -1,4 +1,5 @@
 import type { Capability, Descriptor } from '../protocol/descriptor';
+import { cataloguePage, type CataloguePageQuery } from '../protocol/catalogue-page';
 import { closestNames } from '../protocol/nearest';
 import { unknownName } from '../routing/scope';
 import { ReachError } from '../protocol/reach-error';
@@ -25,7 +26,7 @@ export interface AgentBody {
     p99_ms: number | null;
     failure_rate: number | null;
     in_flight: number;
-    queue_depth: number | null;
+    queue_depth: number;
     requests: number;
   };
   status: InstanceState['status'];
@@ -59,11 +60,23 @@ export class AgentCatalogue {
   constructor(
     private readonly view: CatalogueView,
     private readonly breakers: { view(key: BreakerKey): BreakerView },
+    /** Who waits for agents, over all processes: as scaling hints have it. */
+    private readonly demand: { queueDepth(name: string): number },
   ) {}
 
   agents(): AgentBody[] {
     const names = new Set(this.world().agents.map(({ name }) => name));
     return [...names].map((name) => this.body(name, this.view.agent(name)));
+  }
+
+  /** One page of {@link agents}: only those on it are put together. */
+  agentsPage(page: CataloguePageQuery): { items: AgentBody[]; next_cursor?: string } {
+    const names = new Set(this.world().agents.map(({ name }) => name));
+    const found = cataloguePage(
+      [...names].map((name) => ({ name })),
+      page,
+    );
+    return { ...found, items: found.items.map(({ name }) => this.body(name, this.view.agent(name))) };
   }
 
   /** @throws ReachError `agent_not_found` with the nearest names */
@@ -145,7 +158,10 @@ export class AgentCatalogue {
       versions: sorted.map(({ version, descriptor, registered_at }) => ({ version, descriptor, registered_at })),
       instances,
       abilities,
-      stats: summarise(abilities.flatMap((ability) => ability.stats ?? [])),
+      stats: summarise(
+        abilities.flatMap((ability) => ability.stats ?? []),
+        this.demand.queueDepth(name),
+      ),
       status: overallStatus(instances),
     };
   }
@@ -158,7 +174,7 @@ function overallStatus(instances: readonly InstanceState[]): InstanceState['stat
 }
 
 /** Totals over an agent's abilities; percentiles of the busiest ability stand for the agent, since they do not add up. */
-function summarise(stats: AbilityStats[]): AgentBody['stats'] {
+function summarise(stats: AbilityStats[], queueDepth: number): AgentBody['stats'] {
   const requests = stats.reduce((sum, one) => sum + one.requests, 0);
   const failures = stats.reduce((sum, one) => sum + one.failures, 0);
   const busiest = stats.reduce<AbilityStats | null>(
@@ -171,7 +187,7 @@ function summarise(stats: AbilityStats[]): AgentBody['stats'] {
     p99_ms: busiest?.p99_ms ?? null,
     failure_rate: requests === 0 ? null : failures / requests,
     in_flight: stats.reduce((sum, one) => sum + one.in_flight, 0),
-    queue_depth: null,
+    queue_depth: queueDepth,
     requests,
   };
 }

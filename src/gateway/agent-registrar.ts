@@ -3,8 +3,11 @@ import { assertUrlAllowed, type EgressPolicy } from '../policy/egress';
 import { isTokenEnvAllowed } from '../policy/token-env';
 import { ReachError } from '../protocol/reach-error';
 import { agentTaskQueue } from '../protocol/worker-wire';
+import type { AgentVersionRemoval } from '../protocol/version-removal';
+import type { RouteEntry } from '../protocol/route-table';
 import type { AgentVersion } from '../protocol/world';
 import type {
+  BreakerHub,
   DescriptorOutcome,
   HeartbeatRequest,
   Registration,
@@ -26,8 +29,8 @@ export interface AgentRegistrarOptions {
   tokenEnvAllow: readonly string[];
   /** Where agents that run as activity workers find Temporal; null when they must know it themselves. */
   workerEngine: { address: string; namespace: string } | null;
-  /** A removed agent's breakers go with it. */
-  breakers: { removeAgent(name: string): Promise<void> };
+  /** The breakers of a removed agent, or of a removed version, go with it. */
+  breakers: Pick<BreakerHub, 'list' | 'removeAgent'>;
 }
 
 /** What an instance is answered; `worker` only for agents that pull from Temporal. */
@@ -35,6 +38,9 @@ export type RegistrationAnswer = Registration & { worker?: { address: string; na
 
 /** Protocols whose addresses are URLs, of the agent and of its health check. */
 const CALLED_BY_URL: ReadonlySet<string> = new Set<Endpoint['protocol']>(['http', 'a2a', 'mcp']);
+
+/** Routes that a warning names. */
+const MAX_PLACES = 10;
 
 /** Registers agents and instances: the rim's own rules (addresses, tokens) before the registry's. */
 export class AgentRegistrar {
@@ -66,6 +72,24 @@ export class AgentRegistrar {
     await breakers.removeAgent(name);
     await whenSeen(view, () => view.agent(name).length === 0);
     return removed;
+  }
+
+  /** Removes one version. Answers null when there is no such agent. @throws ReachError `version_not_found`, `engine_unavailable` */
+  async removeVersion(name: string, version: string): Promise<AgentVersionRemoval | null> {
+    const { registry, view, breakers } = this.options;
+    const broken = breakers.list().filter(({ key }) => key.agentName === name && key.agentVersion === version);
+    const removed = await registry.deleteVersion(name, version);
+    if (removed === null) return null;
+    await breakers.removeAgent(name, version);
+    await whenSeen(view, () => this.version(name, version) === undefined);
+    return {
+      agent_name: name,
+      agent_version: version,
+      instances: removed.instances,
+      breakers: broken.map(({ key }) => key.ability).sort(),
+      versions_left: removed.left,
+      warnings: warningsOf(view.world().routes?.entries ?? [], `${name}#${version}`),
+    };
   }
 
   async registerInstance(name: string, instanceId: string, request: RegistrationRequest): Promise<RegistrationAnswer> {
@@ -117,4 +141,15 @@ export class AgentRegistrar {
       },
     );
   }
+}
+
+/** Routes stay, as they do where a whole agent is removed: the version may come again and is then to get what it had. */
+function warningsOf(routes: readonly RouteEntry[], target: string): string[] {
+  const left = routes.filter(({ to }) => to === target);
+  if (left.length === 0) return [];
+  const places = [...new Set(left.map(({ ability, from }) => `${ability} (${from})`))];
+  const shown = [...places.slice(0, MAX_PLACES), ...(places.length > MAX_PLACES ? ['more'] : [])].join(', ');
+  return [
+    `the route table still names ${target} for ${shown}; nobody gets calls by these routes now: take them out with PUT /v1/routes, unless the version comes again`,
+  ];
 }

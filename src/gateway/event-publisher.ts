@@ -10,7 +10,7 @@ import type { SubscriptionView } from '../registry';
 import type { EventLog } from '../telemetry/event-metrics';
 import { decodeFirst } from '../telemetry/history';
 import { FAN_OUT, PUBLISH_WORKFLOW, type PublishInput, type PublishMemo } from '../../workflows/publish-messages';
-import { bounded, fromTemporal } from './temporal-errors';
+import { bounded, fromTemporal, unconfirmed } from './temporal-errors';
 
 /** What the publisher works with. */
 export interface EventPublisherOptions {
@@ -179,13 +179,8 @@ function idReused(): ReachError {
   );
 }
 
-/** A start that may or may not have reached the server. */
-function unclear(caught: unknown): ReachError {
-  const error = fromTemporal(caught, 'publish the event');
-  if (error.code !== 'engine_unavailable') return error;
-  return new ReachError(
-    'engine_unavailable',
-    'Temporal did not confirm the event: it may have been accepted; publish it again with the same source and id',
-    { retryAfterMs: 1_000, cause: caught },
-  );
-}
+const unclear = (caught: unknown) =>
+  unconfirmed(caught, {
+    doing: 'publish the event',
+    said: 'the event: it may have been accepted; publish it again with the same source and id',
+  });

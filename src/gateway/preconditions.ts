@@ -44,9 +44,12 @@ export function isKnown({ ifNoneMatch }: Preconditions, etag: string): boolean {
 }
 
 function failed(what: string, etag: string): ReachError {
-  const message = `The route table ${what}, so nothing was written; read it again (GET /v1/routes) and send its ETag as If-Match`;
+  const message = `The route table ${what}, so nothing was written; read it (GET /v1/routes), merge your change into it, and PUT that with its ETag as If-Match`;
   return new ReachError('context_conflict', message, { extra: { details: { etag } } });
 }
+
+/** What a failed precondition is called: the code's own title speaks of contexts. */
+export const PRECONDITION_TITLE = 'The route table is not the one that was to be replaced';
 
 /** A precondition that did not hold, with the ETag there is now; null for any other error. */
 export function conflictOf(caught: unknown): { error: ReachError; etag: string } | null {

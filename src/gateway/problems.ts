@@ -3,8 +3,16 @@ import type { Logger } from 'pino';
 import { ERROR_TABLE } from '../protocol/error-codes';
 import { ReachError, type Problem } from '../protocol/reach-error';
 
-/** Sends a problem document (RFC 9457) with the status of its code; `more` are members beyond the problem's own. */
-export function sendProblem(response: Response, error: ReachError, more: { replayed?: true; status?: 412 } = {}): void {
+/** Members beyond a problem's own, or in their place. */
+interface ProblemMembers {
+  replayed?: true;
+  /** A precondition failed, and the title of the code does not say of what. */
+  status?: 412;
+  title?: string;
+}
+
+/** Sends a problem document (RFC 9457) with the status of its code, unless `more` says otherwise. */
+export function sendProblem(response: Response, error: ReachError, more: ProblemMembers = {}): void {
   const problem: Problem = { ...error.toProblem(), ...more };
   // However often it is sent again under this key, the outcome stays what it was until the reach is redriven.
   if (more.replayed) {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { ReachSummary } from '../protocol/reach-summary';
 import type { ReachStatus } from '../protocol/shapes';
 import { validate } from '../protocol/validation';
 import { REACH_WORKFLOW } from '../../workflows/messages';
-import { currentRuns, rowOf, withoutReplaced, type ReachRow } from './reach-rows';
+import { currentRuns, rowOf, withoutReplaced } from './reach-rows';
 import {
   filterCursor,
   filterText,
@@ -44,7 +45,7 @@ export class ReachLister {
   constructor(private readonly options: VisibilityScope) {}
 
   /** @throws ReachError `invalid_request` naming the query parameter */
-  async list(query: unknown): Promise<{ items: ReachRow[]; next_cursor?: string; consistency: 'eventual' }> {
+  async list(query: unknown): Promise<{ items: ReachSummary[]; next_cursor?: string; consistency: 'eventual' }> {
     const filter = validate(querySchema, query, { what: 'the query' });
     const page = {
       query: visibilityQuery(filter),

@@ -1,28 +1,15 @@
 /** Runs as visibility lists them, as rows of a list; and which of several runs of a reach counts. */
-import type { ReachStatus } from '../protocol/shapes';
+import type { ReachSummary } from '../protocol/reach-summary';
 import { REACH_WORKFLOW } from '../../workflows/messages';
 import { statusOf } from './reach-view';
 import { decodeSearchAttributes } from './search-attributes';
 import { readPage, type Execution, type VisibilityScope } from './visibility';
 
-/** One row of the list. */
-export interface ReachRow {
-  reach_id: string;
-  status: ReachStatus;
-  ability: string | null;
-  agent_name: string | null;
-  agent_version: string | null;
-  source_agent: string | null;
-  accepted_at: string;
-  ended_at: string | null;
-  duration_ms: number | null;
-}
-
 /** At most so many runs of the reaches on one page are looked at. */
 const MAX_RUNS = 1_000;
 
 /** The row of one run. */
-export function rowOf(execution: Execution): ReachRow {
+export function rowOf(execution: Execution): ReachSummary {
   const attributes = decodeSearchAttributes(execution.searchAttributes);
   const started = millis(execution.startTime);
   const closed = execution.closeTime ? millis(execution.closeTime) : null;
@@ -57,7 +44,7 @@ function millis(time: Execution['startTime']): number {
 }
 
 /** After a reset the same id has several runs; the last to end, or the one that runs, is the reach's own. */
-export function currentRuns<R extends ReachRow>(rows: readonly R[]): R[] {
+export function currentRuns<R extends ReachSummary>(rows: readonly R[]): R[] {
   const current = new Map<string, R>();
   for (const row of rows) {
     const known = current.get(row.reach_id);
@@ -70,7 +57,7 @@ export function currentRuns<R extends ReachRow>(rows: readonly R[]): R[] {
  * A recovered reach has a newer run with another status: its failed one, which a filter found, is no dead letter any
  * more. As far as visibility knows, which is eventually consistent.
  */
-export async function withoutReplaced<R extends ReachRow>(
+export async function withoutReplaced<R extends ReachSummary>(
   scope: VisibilityScope,
   rows: readonly R[],
   what: string,
@@ -84,6 +71,6 @@ export async function withoutReplaced<R extends ReachRow>(
 }
 
 /** When a run ended, for comparison: one that still runs ends after all others. A reset run keeps the first one's start. */
-function endOf({ ended_at }: ReachRow): string {
+function endOf({ ended_at }: ReachSummary): string {
   return ended_at ?? '9999';
 }

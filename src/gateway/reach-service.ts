@@ -1,54 +1,36 @@
 import { WithStartWorkflowOperation, WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import type { Payloads } from '../payloads';
-import { stickyKeyOf, type Envelope, type EnvelopeInput } from '../protocol/envelope';
+import type { Envelope, EnvelopeInput } from '../protocol/envelope';
 import type { CanonicalDigest } from '../protocol/identity';
 import { ReachError } from '../protocol/reach-error';
-import { capabilityOf, routedTarget, type RoutedTarget } from '../protocol/routed-target';
-import type { Decision, ReachResult, Receipt } from '../protocol/shapes';
+import { capabilityOf } from '../protocol/routed-target';
+import type { ReachResult, Receipt } from '../protocol/shapes';
 import { completeEnvelope, fingerprint, reachIdOf } from '../protocol/validation';
-import type { World } from '../protocol/world';
-import { fallbackFor, type Router, type RouteRequest } from '../routing';
 import type { RoutingLog } from '../telemetry/routing-log';
-import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW, type Routed } from '../../workflows/messages';
+import { ACCEPTED_UPDATE_ID, acceptedUpdate, REACH_WORKFLOW } from '../../workflows/messages';
 import type { EgressPolicy } from '../policy/egress';
 import { assertCallbackAllowed } from './callbacks/rules';
 import type { Arrivals } from './arrivals';
-import type { Feasibility } from './feasibility';
-import { knownFindings, openPayload } from './payload-opening';
-import { fallbackDecision, mayStandInFor } from './fallback';
+import { openPayload } from './payload-opening';
 import { inherit, type Nesting, type ParentCall } from './nesting';
 import type { ReachReader } from './reach-reader';
+import { ReachRouting, type ReachRoutingOptions } from './reach-routing';
 import { memoOf, newReceipt, RUN_TIMEOUT_SLACK_MS, startOptions, type Plan } from './reach-start';
 import { receiptOf, resultBody, withDecision, type RunningView } from './reach-view';
-import { bounded, fromTemporal } from './temporal-errors';
+import { bounded, unconfirmed } from './temporal-errors';
 
 /** What the service works with. */
-export interface ReachServiceOptions {
+export interface ReachServiceOptions extends ReachRoutingOptions {
   client: Client;
   reader: ReachReader;
-  router: Pick<Router, 'route' | 'stillGood'>;
-  world: () => World;
   tenant: string;
   taskQueue: string;
-  protocolTimeoutMs: number;
-  newMessageId: () => string;
   log: RoutingLog;
   nesting: Pick<Nesting, 'join'>;
   payloads: Pick<Payloads, 'open' | 'outline' | 'keepIfLarge' | 'hold'>;
   egress: EgressPolicy;
-  /** Logs the decision for a fixed answer, which no router makes (R30). */
-  keepStandIn: (decision: Decision, reachId: string) => void;
-  /** Whether the deadline can be met (R25); throws where it cannot and that is to be refused. */
-  feasibility: Pick<Feasibility, 'check'>;
   /** Counts what is asked of agents (R35). */
   arrivals: Pick<Arrivals, 'sent' | 'refused'>;
-}
-
-/** What a reach is routed for. */
-interface RouteOccasion {
-  reachId: string;
-  /** `agent/ability` of the calls above (R10). */
-  chain?: string[];
 }
 
 /** One request to reach somebody. `waitMs` 0 means: receipt at once. */
@@ -72,7 +54,11 @@ export type ReachAnswer =
 
 /** Accepts reaches: routes once, starts the durable workflow, and waits as long as the caller wishes. */
 export class ReachService {
-  constructor(private readonly options: ReachServiceOptions) {}
+  private readonly routing: ReachRouting;
+
+  constructor(private readonly options: ReachServiceOptions) {
+    this.routing = new ReachRouting(options);
+  }
 
   /** @throws ReachError: refusals create no workflow; failures of a reach that was waited for carry its problem */
   async accept(sent: ReachCall): Promise<ReachAnswer> {
@@ -86,7 +72,7 @@ export class ReachService {
     const digest = fingerprint(parent ? { ...envelope, source_agent: '' } : envelope, canonical);
     let accepted: Pick<Plan, 'routed' | 'estimate'>;
     try {
-      accepted = await this.route(envelope, { reachId: id, chain: parent?.inheritance.chain });
+      accepted = await this.routing.route(envelope, { reachId: id, chain: parent?.inheritance.chain });
     } catch (refusal) {
       if (refusal instanceof ReachError) {
         this.options.log.refused(refusal);
@@ -134,51 +120,6 @@ export class ReachService {
     return undefined;
   }
 
-  private async route(envelope: Envelope, occasion: RouteOccasion): Promise<Pick<Plan, 'routed' | 'estimate'>> {
-    try {
-      const routed = await this.routeTo(envelope, occasion);
-      return { routed, estimate: this.options.feasibility.check(routed, envelope) };
-    } catch (refusal) {
-      const standIn = refusal instanceof ReachError ? await this.standIn(envelope, refusal, occasion) : null;
-      if (standIn) return { routed: standIn };
-      throw refusal;
-    }
-  }
-
-  private async routeTo(envelope: Envelope, { chain, reachId }: RouteOccasion): Promise<Routed> {
-    const request = { ...routeRequest(envelope), chain };
-    const decision = await this.options.router.route(request, { reachId, tellsCaller: true });
-    return {
-      decision,
-      target: this.targetOf(decision.chosen),
-      ready: envelope.mode === 'sync' || this.options.router.stillGood(decision, request),
-    };
-  }
-
-  private targetOf({ agent_name, agent_version, ability }: Decision['chosen']): RoutedTarget {
-    const { agents } = this.options.world();
-    const agent = agents.find(({ name, version }) => name === agent_name && version === agent_version);
-    if (agent) return routedTarget(agent.descriptor, ability, this.options.protocolTimeoutMs);
-    throw new ReachError('no_ready_instance', `${agent_name} was removed a moment ago`, { retryAfterMs: 1_000 });
-  }
-
-  /** Nobody can take it now, through no fault of the caller's: the ability's fallback may (R30). */
-  private async standIn(envelope: Envelope, refusal: ReachError, occasion: RouteOccasion): Promise<Routed | null> {
-    const declared = mayStandInFor(refusal) ? fallbackFor(this.options.world(), routeRequest(envelope)) : undefined;
-    if (!declared) return null;
-    const { fallback } = declared;
-    const because = refusal.code;
-    if ('agent' in fallback) {
-      const asked = { ...envelope, target_agent: fallback.agent, version: undefined };
-      const routed = await this.routeTo(asked, occasion).catch(() => null);
-      return routed && { ...routed, stand_in: { because } };
-    }
-    const decision = fallbackDecision(envelope, { declared, refusal, decisionId: this.options.newMessageId() });
-    const target = this.targetOf(decision.chosen);
-    this.options.keepStandIn(decision, occasion.reachId);
-    return { decision, target, ready: true, stand_in: { because, output: fallback.output } };
-  }
-
   /** A refusal creates nothing and uses up no key; but a key that was used before still answers with its outcome. */
   private async replayInsteadOf(
     refusal: unknown,
@@ -202,7 +143,7 @@ export class ReachService {
       );
     } catch (caught) {
       if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan, call.waitMs);
-      throw unclearStart(caught);
+      throw unclear(caught);
     }
     this.options.arrivals.sent(plan.routed.decision);
     const end = await reader.waitForEnd(
@@ -246,7 +187,7 @@ export class ReachService {
       };
     } catch (caught) {
       // The reach may be over already: a repeat of its key, or one that ended before the update was answered.
-      if (caught instanceof ReachError || !(await this.options.reader.exists(plan.id))) throw unclearStart(caught);
+      if (caught instanceof ReachError || !(await this.options.reader.exists(plan.id))) throw unclear(caught);
       return this.follow(plan, 0);
     }
   }
@@ -279,17 +220,6 @@ export class ReachService {
   }
 }
 
-/** The part of an envelope that routing reads. */
-export function routeRequest(
-  envelope: Pick<Envelope, 'payload' | 'type' | 'group' | 'mode' | 'metadata'> & Partial<Envelope>,
-): RouteRequest {
-  const { ability, target_agent, payload, type, version, group, mode, metadata } = envelope;
-  const sticky_key = stickyKeyOf(envelope);
-  const request = { ability, target_agent, payload, type, version, group, sticky_key, mode, metadata };
-  const findings = knownFindings(payload);
-  return findings ? { ...request, findings } : request;
-}
-
 function keyReused(): ReachError {
   return new ReachError(
     'idempotency_key_reused',
@@ -297,16 +227,8 @@ function keyReused(): ReachError {
   );
 }
 
-/** A start that may or may not have reached the server: only the same key makes trying again safe. */
-function unclearStart(caught: unknown): ReachError {
-  const error = fromTemporal(caught, 'start the reach');
-  if (error.code !== 'engine_unavailable') return error;
-  return new ReachError(
-    'engine_unavailable',
-    'Temporal did not confirm the start: the reach may have been accepted; try again with the same idempotency key',
-    {
-      retryAfterMs: 1_000,
-      cause: caught,
-    },
-  );
-}
+const unclear = (caught: unknown) =>
+  unconfirmed(caught, {
+    doing: 'start the reach',
+    said: 'the start: the reach may have been accepted; try again with the same idempotency key',
+  });

@@ -81,6 +81,20 @@ function engineDown(what: string, cause: unknown): ReachError {
   });
 }
 
+/**
+ * What is said of a start that failed: it may or may not have reached the server.
+ *
+ * @param about `doing` as in {@link fromTemporal}; `said`: what was not confirmed, and how it is tried again safely
+ */
+export function unconfirmed(caught: unknown, { doing, said }: { doing: string; said: string }): ReachError {
+  const error = fromTemporal(caught, doing);
+  if (error.code !== 'engine_unavailable') return error;
+  return new ReachError('engine_unavailable', `Temporal did not confirm ${said}`, {
+    retryAfterMs: 1_000,
+    cause: caught,
+  });
+}
+
 /** The one answer for ids that do not exist and ids of other tenants. */
 export function notFound(): ReachError {
   return new ReachError('not_found', 'There is no reach with this id; it may have passed its retention');

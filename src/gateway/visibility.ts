@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { ReachError } from '../protocol/reach-error';
+import { splitTarget } from '../routing/scope';
 import { bounded, fromTemporal } from './temporal-errors';
 
 /** Text that a list is filtered by. */
@@ -54,6 +55,7 @@ export async function readPage(
 /** Who is asked for by ability, agent and sender. */
 export interface WhoFilter {
   ability?: string;
+  /** `name` or `name#version`, as lists print agents. */
   agent?: string;
   source?: string;
 }
@@ -62,19 +64,29 @@ export interface WhoFilter {
 export function whoTerms({ ability, agent, source }: WhoFilter): string[] {
   return [
     ...(ability === undefined ? [] : equals('ReachAbility', ability)),
-    ...(agent === undefined ? [] : equals('ReachAgent', agent)),
+    ...(agent === undefined ? [] : agentTerms(agent)),
     ...(source === undefined ? [] : equals('ReachSource', source)),
   ];
 }
 
+function agentTerms(agent: string): string[] {
+  const [name, version] = splitTarget(agent);
+  return [...equals('ReachAgent', name), ...(version === undefined ? [] : equals('ReachVersion', plain(version)))];
+}
+
+/** Versions are kept without their `v`. */
+const plain = (version: string) => version.replace(/^v/, '');
+
 /** True when a row is what was asked for. */
 export function fits(
-  row: { ability: string | null; agent_name: string | null; source_agent: string | null },
+  row: { ability: string | null; agent_name: string | null; agent_version: string | null; source_agent: string | null },
   { ability, agent, source }: WhoFilter,
 ): boolean {
+  const [name, version] = agent === undefined ? [] : splitTarget(agent);
   const wanted = [
     [ability, row.ability],
-    [agent, row.agent_name],
+    [name, row.agent_name],
+    [version === undefined ? undefined : plain(version), row.agent_version],
     [source, row.source_agent],
   ];
   return wanted.every(([asked, found]) => asked === undefined || asked === found);

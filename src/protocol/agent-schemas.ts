@@ -29,6 +29,10 @@ export const instanceSchema = z
     last_heartbeat: timestamp.optional(),
     health: z.enum(['unknown', 'passing', 'failing']),
     ejected_until: timestamp.optional(),
+    full_by_count: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Busy with calls of this platform alone: a call may queue for the next place.' }),
     source: z.enum(['static', 'lease']),
   })
   .meta({ id: 'Instance' });
@@ -90,7 +94,7 @@ export const agentSchema = z
       p99_ms: percentile,
       failure_rate: share.nullable(),
       in_flight: z.number().int(),
-      queue_depth: z.number().int().nullable(),
+      queue_depth: z.number().int().min(0).meta({ description: 'Reaches that wait for it, in all processes.' }),
       requests: z.number().int(),
     }),
     status: instanceStatus,

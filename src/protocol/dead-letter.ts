@@ -31,7 +31,7 @@ const filterFields = {
   status: z.enum(DEAD_STATUSES).optional(),
   code: z.enum(ERROR_CODES).optional(),
   ability: text.optional(),
-  agent: text.optional(),
+  agent: text.optional().meta({ description: '`name` or `name#version`.' }),
   source: text.optional(),
   since: instant.optional().meta({ description: 'Failed at this time or later.' }),
   until: instant.optional().meta({ description: 'Failed before this time.' }),

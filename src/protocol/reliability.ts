@@ -46,7 +46,7 @@ export interface BreakerGate {
   share: number;
   /** Mark of what passes; null when closed. */
   mark: AdmissionMark | null;
-  /** For people: `open since 12:03:01: 14 of 20 calls failed`. Empty when closed. */
+  /** For people: `open since 12:03:01 UTC: 14 of 20 calls failed`. Empty when closed. */
   detail: string;
   /** When to try again, ms. */
   retryAfterMs: number;

@@ -195,7 +195,10 @@ export const resultSchema = z
     status: z.literal('completed'),
     ability: z.string(),
     instance: z.string().nullable(),
-    confidence: z.number().min(0).max(1).meta({ description: "The decision's; the agent's own stays in `output`." }),
+    confidence: z.number().min(0).max(1).meta({
+      description:
+        "The decision's: how far the agent stands out, and of an open match (`*`) no more than its ability is certain. The agent's own stays in `output`.",
+    }),
     output: jsonObjectSchema,
     output_ref: z.string().optional().meta({ description: 'The answer was large: `GET /v1/payloads/{output_ref}`.' }),
     answer: jsonValueSchema.optional(),

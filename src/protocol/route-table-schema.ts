@@ -32,7 +32,7 @@ export const routeEntrySchema = z
       .refine((name) => name.normalize('NFC') === name, 'must be in Unicode form NFC')
       .meta({ example: 'refund' }),
     from: z.string().min(1).max(64).regex(NO_CONTROL, 'must not contain control characters').meta({
-      description: 'Caller group, matched exactly; an envelope without one is of `default`.',
+      description: 'Caller group, matched exactly, so `*` is refused; an envelope without one is of `default`.',
       example: 'default',
     }),
     to: target.meta({ description: '`name#version`.', example: 'refund_agent#1.2.0' }),
@@ -82,12 +82,16 @@ export function parseRoutes(document: unknown): RouteEntry[] {
   throw findingsError(found, { code: onlyWeights ? 'weights_invalid' : 'invalid_request' });
 }
 
-/** What is wrong with routes when they are looked at together: repeated ones, and groups where all weights are 0. */
+/**
+ * What is wrong with routes that are well-formed: repeated ones, groups where all weights are 0, and a `*` that was meant for
+ * all groups and would silently be none.
+ */
 export function findingsAmong(entries: readonly RouteEntry[]): FieldError[] {
   const findings: FieldError[] = [];
   const seen = new Map<string, number>();
   const groups = new Map<string, { first: number; sum: number }>();
   entries.forEach(({ ability, from, to, weight }, position) => {
+    if (from === '*') findings.push(noWildcard(position));
     const key = JSON.stringify([ability, from, to]);
     const earlier = seen.get(key);
     if (earlier === undefined) seen.set(key, position);
@@ -104,6 +108,14 @@ export function findingsAmong(entries: readonly RouteEntry[]): FieldError[] {
   });
   for (const { first, sum } of groups.values()) if (sum === 0) findings.push(allZero(entries[first]!, first));
   return findings;
+}
+
+function noWildcard(position: number): FieldError {
+  return {
+    pointer: `/routes/${position}/from`,
+    message: 'is "*", but groups are matched exactly and there is no wildcard, so this route would never apply',
+    fix: 'write "default", the group of callers that name none, and list other groups one by one',
+  };
 }
 
 function allZero({ ability, from }: RouteEntry, position: number): FieldError {

@@ -124,7 +124,7 @@ export interface Decision {
     /** Passed a breaker that is not closed (R28). */
     admission?: AdmissionMark;
   };
-  /** 0–1: how far the winner stands out from the runner-up. */
+  /** 0–1: how far the winner stands out from the runner-up; of an open match (`*`) no more than its ability's own confidence. */
   confidence: number;
   /** One of the others within the band was tried instead of the winner (R17). */
   explored: boolean;
@@ -292,6 +292,8 @@ export interface InstanceState {
   health: InstanceHealth;
   /** Set while it is ejected for failing in a row. */
   ejected_until?: string;
+  /** Busy with calls of this platform alone: the next that ends makes room, so a call may queue for it. Absent otherwise. */
+  full_by_count?: true;
   source: 'static' | 'lease';
 }
 

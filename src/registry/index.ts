@@ -6,6 +6,7 @@ export { BreakerHub, type BreakerEntry, type BreakerHubOptions, type OverrideReq
 export { systemClock, type Clock } from './clock';
 export { DeduplicationRecords, PlatformDeduplication } from './deduplication';
 export type { DescriptorOutcome } from './catalogue/descriptor-store';
+export type { RemovedVersion } from './catalogue/version-removal';
 export { createEtcd } from './etcd/etcd-client';
 export { HealthProber } from './health/health-prober';
 export type { HeartbeatRequest, RegistrationRequest } from './instances/instance-input';

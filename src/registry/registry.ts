@@ -2,6 +2,7 @@ import type { Etcd3 } from 'etcd3';
 import type { Descriptor } from '../protocol/descriptor';
 import { systemClock, type Clock } from './clock';
 import { DescriptorStore, type DescriptorOutcome, type RegisterOptions } from './catalogue/descriptor-store';
+import type { RemovedVersion } from './catalogue/version-removal';
 import type { HeartbeatRequest, RegistrationRequest } from './instances/instance-input';
 import { InstanceStore, type Registration } from './instances/instance-store';
 import { Keyspace } from './keys';
@@ -60,6 +61,11 @@ export class Registry {
   /** {@inheritDoc DescriptorStore.delete} */
   deleteAgent(name: string): Promise<boolean> {
     return this.descriptors.delete(name);
+  }
+
+  /** {@inheritDoc removeVersion} */
+  deleteVersion(name: string, version: string): Promise<RemovedVersion | null> {
+    return this.descriptors.deleteVersion(name, version);
   }
 
   /** {@inheritDoc InstanceStore.register} */

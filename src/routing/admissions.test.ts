@@ -2,7 +2,7 @@ import { agent, ScriptedBreakers } from '../../test/routing/fixtures';
 import { AbilityIndex, type Offer } from './ability-index';
 import { Admissions, mightPass, rolling, stillPasses } from './admissions';
 
-const BYPASS = { share: 0.05, mark: 'bypass' as const, detail: 'bypass since 12:00:00', retryAfterMs: 100 };
+const BYPASS = { share: 0.05, mark: 'bypass' as const, detail: 'bypass since 12:00:00 UTC', retryAfterMs: 100 };
 const CLOSED = { share: 1, mark: null, detail: '', retryAfterMs: 0 };
 const OPEN = { share: 0, mark: null, detail: 'open', retryAfterMs: 5000 };
 

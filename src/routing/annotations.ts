@@ -32,6 +32,17 @@ function notesOnOthers(best: readonly ScoredOffer[], { sieve, chosen }: Chosen):
 }
 
 /**
+ * Adds to the reason that the chosen one has no room now.
+ * @param eager the sieve that nobody passed: it knows
+ */
+export function queuesFor(outcome: Chosen, eager: Sieve): Chosen {
+  const { offer } = outcome.chosen;
+  if (eager.ownRefusal(offer) !== 'readiness') return outcome;
+  const note = `nobody has room now (${eager.explain(offer, 'readiness')}), so it queues for the next place`;
+  return { ...outcome, notes: [...outcome.notes, note] };
+}
+
+/**
  * Adds to the reason of a durable hand-over what it waits for.
  * @param eager the sieve that nobody passed: it knows
  */

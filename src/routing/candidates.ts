@@ -76,6 +76,11 @@ export class Scoring {
     return { offer, match: this.options.matches.get(offer) ?? null, factors, score: this.scores[position]! };
   }
 
+  /** What the offers were compared by: also those who are near but cannot take it. Empty when nothing was. */
+  get matches(): Matches {
+    return this.options.matches;
+  }
+
   /** How near an offer is to the text; null where it was not compared. */
   matchOf(offer: Offer): Match | null {
     return this.options.matches.get(offer) ?? null;

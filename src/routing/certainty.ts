@@ -40,6 +40,17 @@ export function hitsOf(matches: Matches): NearAbility[] {
     }));
 }
 
+/**
+ * How sure it is that the ability found for a request that leaves it open is the one that is meant, 0–1: the `confidence` of
+ * its hit. Null where it was not compared. A version that stands in for its agent's best has the certainty of that.
+ */
+export function certaintyOf({ agentName, capability }: Offer, matches: Matches): number | null {
+  const hit = hitsOf(matches).find(
+    ({ agent_name, ability }) => agent_name === agentName && ability === capability.name,
+  );
+  return hit?.confidence ?? null;
+}
+
 function isBestVersion(offer: Offer, matches: Matches): boolean {
   return offer.siblings === null || offer.siblings.find((sibling) => matches.has(sibling)) === offer;
 }

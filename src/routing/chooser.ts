@@ -2,13 +2,14 @@ import type { Match, Matcher } from '../protocol/matching';
 import { ReachError } from '../protocol/reach-error';
 import type { World } from '../protocol/world';
 import { compareText, type AbilityIndex, type Offer, type OfferGroup } from './ability-index';
-import { annotated, notReadyYet } from './annotations';
+import { annotated, notReadyYet, queuesFor } from './annotations';
 import { Admissions, mightPass, rolling } from './admissions';
 import { Scoring, type ScoredOffer } from './candidates';
 import { hitsOf } from './certainty';
 import { compareByMeaning, type Matches } from './comparison';
 import type { Chosen, Outcome } from './outcome';
 import { inDoubt, keptFromIt, offTopic } from './open-match';
+import { hasReadyOrQueueing } from './readiness';
 import { nobodyFits, nothingToCompare, type Refusal } from './refusals';
 import { applyingRules } from './rules';
 import { ANY_ABILITY, groupIn, scopeOf, type Scope } from './scope';
@@ -77,9 +78,19 @@ export class Chooser {
     }
     const task = { ...input, scope, group, now: this.deps.now };
     const { routes } = world;
-    const sieve = new Sieve(index, scope, request, { mustBeReady: true, admissions: this.admissions(input), routes });
+    const eager = { mustBeReady: true, admissions: this.admissions(input), routes };
+    const sieve = new Sieve(index, scope, request, eager);
     const outcome = await this.among({ ...task, sieve });
     if (outcome.kind === 'chosen') return annotated(versioned(outcome, this.versionRandom), input);
+    if (outcome.refusals.some(isForRoomOnly(index))) {
+      // Nobody has room: it may queue at one that is full of this platform's own calls.
+      const queueing = await this.among({
+        ...task,
+        sieve: new Sieve(index, scope, request, { ...eager, mayQueue: true }),
+      });
+      if (queueing.kind === 'chosen')
+        return annotated(queuesFor(versioned(queueing, this.versionRandom), sieve), input);
+    }
     // In degraded mode nothing waits for health (R24).
     if (request.mode === 'sync' || world.degraded) return outcome;
     // A durable hand-over waits for its agent, so neither readiness nor breakers count.
@@ -253,6 +264,11 @@ function sift(offers: readonly Offer[], sieve: Sieve): { fitting: readonly Offer
     else refusals.push({ offer, stage });
   }
   return { fitting, refusals };
+}
+
+/** Whether that is all that keeps an offer's agent from taking calls. */
+function isForRoomOnly(index: AbilityIndex): (refusal: Refusal) => boolean {
+  return ({ offer, stage }) => stage === 'readiness' && hasReadyOrQueueing(index.agentOf(offer));
 }
 
 function refused(error: ReachError, { sieve }: Task, refusals: readonly Refusal[]): Outcome {

@@ -1,11 +1,14 @@
+import type { RouteExplanation } from '../protocol/route-explanation';
 import type { Decision } from '../protocol/shapes';
 import type { StatsLookup } from '../protocol/world';
 import { toCandidate } from './candidates';
+import { certaintyOf } from './certainty';
 import { weighInstances } from './instances';
 import type { Chosen, Refused } from './outcome';
 import { toExclusions } from './refusals';
+import { ANY_ABILITY } from './scope';
 import { confidenceOf, rounded } from './score';
-import type { FactorName, InstanceWeights, RouteExplanation, RouteRequest } from './types';
+import type { FactorName, InstanceWeights, RouteRequest } from './types';
 import { routeReason } from './wording';
 
 /** What a record needs besides the outcome itself. */
@@ -38,7 +41,7 @@ export function toDecision(outcome: Chosen, context: RecordContext): Decision {
       score: chosen.score,
       ...(mark !== null && { admission: mark }),
     },
-    confidence: confidence(outcome),
+    confidence: confidence(outcome, request),
     explored: outcome.exploration?.explored ?? false,
     ...(outcome.exploration && { exploration: outcome.exploration.record }),
     ...(outcome.versioning && { versioning: outcome.versioning }),
@@ -60,8 +63,18 @@ function recordedCandidates(
   );
 }
 
+/**
+ * How sure the choice of the agent is; where the ability was left open, no surer than that this ability is meant: somebody who
+ * is alone in the running is certain to win, not certain to be who was asked for.
+ */
+function confidence(outcome: Chosen, { ability }: RouteRequest): number {
+  const own = ownConfidence(outcome);
+  const certain = ability === ANY_ABILITY ? certaintyOf(outcome.chosen.offer, outcome.scoring.matches) : null;
+  return certain === null ? own : Math.min(own, certain);
+}
+
 /** Of a scored choice, how far it stands out; an explicit one is certain; chance has its share. */
-function confidence({ strategy, best, count }: Chosen): number {
+function ownConfidence({ strategy, best, count }: Chosen): number {
   if (strategy === 'round_robin' || strategy === 'random') return rounded(1 / count);
   return strategy === 'rule' ? 1 : confidenceOf(best.map(({ score }) => score));
 }

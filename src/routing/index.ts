@@ -12,10 +12,8 @@ export type { Recording } from './replay/recording';
 export { SemanticMatcher, type SemanticMatcherDeps } from './meaning/semantic-matcher';
 export {
   DEFAULT_ROUTER_CONFIG,
-  type AbilityHit,
   type ChoiceStrategy,
   type OpenMatchSettings,
-  type RouteExplanation,
   type RouteRequest,
   type RouterConfig,
   type RoutingRule,

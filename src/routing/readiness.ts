@@ -1,3 +1,4 @@
+import { utcTime } from '../protocol/clock-time';
 import type { InstanceState } from '../protocol/shapes';
 import type { AgentVersion } from '../protocol/world';
 
@@ -21,6 +22,14 @@ export function isReady(instance: InstanceState): boolean {
   return instance.status === 'ready' && !isFull(instance);
 }
 
+/**
+ * Whether an instance can take work, or will as soon as a call of this platform ends there. That count is a second old by the
+ * time it is read: whoever is turned away for it leaves places empty, so where nobody has room calls queue for them (R29).
+ */
+export function isReadyOrQueues(instance: InstanceState): boolean {
+  return isReady(instance) || instance.full_by_count === true;
+}
+
 function isFull(instance: InstanceState): boolean {
   return isFullBy(instance.in_flight, instance);
 }
@@ -33,6 +42,11 @@ export function isFullBy(inFlight: number | undefined, { max_concurrency }: Inst
 /** Whether any instance of the agent can take work; the words come from {@link readinessOf}. */
 export function hasReadyInstance(agent: AgentVersion): boolean {
   return agent.instances.some(isReady);
+}
+
+/** Whether any instance of the agent can take work or is worth queueing for. */
+export function hasReadyOrQueueing(agent: AgentVersion): boolean {
+  return agent.instances.some(isReadyOrQueues);
 }
 
 /** The state of an agent as its instances show it. */
@@ -69,14 +83,10 @@ function rank(instance: InstanceState): number {
   return isReady(instance) ? -1 : NEARNESS.indexOf(instance.status);
 }
 
-/** `busy since 12:03:01: in_flight 4 of 4` */
+/** `busy since 12:03:01 UTC: in_flight 4 of 4` */
 function describe(instance: InstanceState, status: InstanceState['status']): string {
   const reason = isFull(instance)
     ? `in_flight ${instance.in_flight} of ${instance.max_concurrency}`
     : instance.status_reason;
-  return `${status} since ${clockTime(instance.since)}${reason && `: ${reason}`}`;
-}
-
-function clockTime(iso: string): string {
-  return /T(\d\d:\d\d:\d\d)/.exec(iso)?.[1] ?? iso;
+  return `${status} since ${utcTime(instance.since)}${reason && `: ${reason}`}`;
 }

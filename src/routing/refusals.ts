@@ -118,9 +118,11 @@ function notReady(nobody: Nobody, offers: readonly Offer[]): ReachError {
   const message = `${prefix}no agent is ready for ${wanted(nobody)}: ${told}`;
   const busy = states.some((state) => state.status === 'busy');
   const whenUp = unavailable ? untilFirstReturns(nobody, offers) : HEARTBEAT_INTERVAL_MS;
-  const options = { retryAfterMs: busy ? RETRY_WHEN_BUSY_MS : whenUp };
   const code = degraded ? 'degraded_mode' : unavailable ? 'all_instances_unavailable' : 'no_ready_instance';
-  const why = all('never_registered') ? 'never_registered' : 'not_ready';
+  const unheard = all('never_registered');
+  // Who has never been there does not come back by itself: no time is promised, and the advice says what to do.
+  const options = unheard && !degraded ? {} : { retryAfterMs: busy ? RETRY_WHEN_BUSY_MS : whenUp };
+  const why = unheard ? 'never_registered' : 'not_ready';
   return refuse(code, nobody, { message, reason: degraded ? 'degraded_mode' : why, options });
 }
 

@@ -11,10 +11,10 @@ import { DEFAULT_ROUTER_CONFIG, Router, type RouteRequest, type RouterConfig } f
 
 type Gates = Record<string, Partial<BreakerGate>>;
 
-const OPEN = { share: 0, detail: 'open since 12:03:01: 14 of 20 calls failed', retryAfterMs: 4_200 };
-const BYPASS = { share: 0.05, mark: 'bypass' as const, detail: 'bypass since 12:03:01', retryAfterMs: 1_000 };
+const OPEN = { share: 0, detail: 'open since 12:03:01 UTC: 14 of 20 calls failed', retryAfterMs: 4_200 };
+const BYPASS = { share: 0.05, mark: 'bypass' as const, detail: 'bypass since 12:03:01 UTC', retryAfterMs: 1_000 };
 const RECOVERING = { share: 0.25, mark: 'recovery' as const, detail: 'recovering', retryAfterMs: 1_000 };
-const PROBE = { share: 1, mark: 'probe' as const, detail: 'open since 12:03:01', retryAfterMs: 0 };
+const PROBE = { share: 1, mark: 'probe' as const, detail: 'open since 12:03:01 UTC', retryAfterMs: 0 };
 
 const worker = (name: string, version = '1.0.0', instances?: InstanceState[], draft: Partial<DescriptorDraft> = {}) =>
   agent({ name, version, capabilities: [{ name: 'work', description: 'mends shoes' }], ...draft }, instances);
@@ -185,7 +185,7 @@ describe('versions', () => {
     const { router } = setUp(agents, { 'a#2.0.0/work': BYPASS }, { random: () => draws.shift()! });
     const first = await router.route(work({ version: '>=1.0.0' }));
     expect(first.chosen.agent_version).toBe('1.0.0');
-    expect(first.excluded[0]!.reason).toBe('its breaker lets 5 % pass, not this: bypass since 12:03:01');
+    expect(first.excluded[0]!.reason).toBe('its breaker lets 5 % pass, not this: bypass since 12:03:01 UTC');
     expect((await router.route(work({ version: '>=1.0.0' }))).chosen).toMatchObject({
       agent_version: '2.0.0',
       admission: 'bypass',
@@ -232,7 +232,7 @@ describe('circuit_open', () => {
       });
       expect(message).toBe(
         `circuit breakers hold back all that are ready for work: a 1.0.0: its breaker refuses: ${OPEN.detail}; ` +
-          'b 1.0.0: its breaker lets 5 % pass, not this: bypass since 12:03:01; try again in 1000 ms; of the others 1 is draining',
+          'b 1.0.0: its breaker lets 5 % pass, not this: bypass since 12:03:01 UTC; try again in 1000 ms; of the others 1 is draining',
       );
       expect(new ReachError(code, message, options).toProblem()).toMatchObject({ status: 503, degraded: true });
     },
@@ -253,7 +253,7 @@ describe('durable hand-over', () => {
     expect(decision.chosen).toEqual(expect.objectContaining({ agent_name: 'a' }));
     expect(decision.chosen).not.toHaveProperty('admission');
     expect(decision.route_reason).toMatch(
-      /; its breaker refuses: open since 12:03:01: 14 of 20 calls failed, so it waits until it may pass$/,
+      /; its breaker refuses: open since 12:03:01 UTC: 14 of 20 calls failed, so it waits until it may pass$/,
     );
     expect(breakers.asked).toEqual(['a#1.0.0/work']);
     expect(router.stillGood(decision, work({ mode: 'async' }))).toBe(false);
@@ -262,7 +262,7 @@ describe('durable hand-over', () => {
   test('waits for whoever is asleep as before, and takes whoever passes', async () => {
     const { router } = setUp([worker('a'), worker('b', '1.0.0', asleep())], { 'a#1.0.0/work': OPEN });
     const named = await router.route(work({ mode: 'async', target_agent: 'b' }));
-    expect(named.route_reason).toMatch(/; not ready now \(draining since 12:03:01\), so it waits until it is$/);
+    expect(named.route_reason).toMatch(/; not ready now \(draining since 12:03:01 UTC\), so it waits until it is$/);
     const { router: passing } = setUp([worker('a'), worker('b')], { 'a#1.0.0/work': OPEN });
     expect((await passing.route(work({ mode: 'async' }))).chosen.agent_name).toBe('b');
   });

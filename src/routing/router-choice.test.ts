@@ -287,7 +287,7 @@ describe('versions (E03)', () => {
     const decision = await setUp({ agents: [low, high] }).router.route(work('x'));
     expect(decision.chosen.agent_version).toBe('1.0.0');
     expect(decision.excluded).toEqual([
-      { agent_name: 'a', agent_version: '2.0.0', reason: 'draining since 12:03:01: deploy' },
+      { agent_name: 'a', agent_version: '2.0.0', reason: 'draining since 12:03:01 UTC: deploy' },
     ]);
   });
 

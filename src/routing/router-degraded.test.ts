@@ -89,7 +89,7 @@ describe('the excess fails fast', () => {
     const { code, message, options } = await refusal(routerOf([describeAs('a', 'x', state(status))]), work({ mode }));
     expect(code).toBe('degraded_mode');
     expect(options.retryAfterMs).toBe(retryAfterMs);
-    expect(message).toContain(`${NOTE}; no agent is ready for work: a 1.0.0: ${status.status} since 12:03:01`);
+    expect(message).toContain(`${NOTE}; no agent is ready for work: a 1.0.0: ${status.status} since 12:03:01 UTC`);
     expect(options.diagnosis).toMatchObject({
       reason: 'degraded_mode',
       retry_after_ms: retryAfterMs,

@@ -155,10 +155,10 @@ describe('readiness', () => {
   const wanted = { ability: 'invoice-ocr' };
 
   test.each([
-    ['busy', { in_flight: 4 }, 'busy since 12:03:01: in_flight 4 of 4', 1000],
-    ['busy', { status: 'busy', status_reason: 'says so itself' }, 'busy since 12:03:01: says so itself', 1000],
-    ['draining', { status: 'draining' }, 'draining since 12:03:01', 3000],
-    ['expired', { status: 'expired', status_reason: 'no heartbeat' }, 'expired since 12:03:01: no heartbeat', 3000],
+    ['busy', { in_flight: 4 }, 'busy since 12:03:01 UTC: in_flight 4 of 4', 1000],
+    ['busy', { status: 'busy', status_reason: 'says so itself' }, 'busy since 12:03:01 UTC: says so itself', 1000],
+    ['draining', { status: 'draining' }, 'draining since 12:03:01 UTC', 3000],
+    ['expired', { status: 'expired', status_reason: 'no heartbeat' }, 'expired since 12:03:01 UTC: no heartbeat', 3000],
   ] as const)('%s, since when and why', async (status, state, detail, retryAfterMs) => {
     const { code, options } = await refusal([ocr({}, [instance(state)])], wanted);
     expect(code).toBe('no_ready_instance');
@@ -174,8 +174,15 @@ describe('readiness', () => {
     expect(code).toBe('no_ready_instance');
     expect(options.diagnosis).toMatchObject({
       reason: 'never_registered',
+      advice: expect.stringMatching(/^start an instance that registers itself/),
       agents: [{ status: 'never_registered', since: null }],
     });
+    // Nobody who was there comes back: no time is promised.
+    expect([options.retryAfterMs, options.diagnosis!.retry_after_ms]).toEqual([undefined, undefined]);
+    const gone = agent({ name: 'z', version: '1.0.0', capabilities: ['invoice-ocr'] }, [
+      instance({ status: 'expired' }),
+    ]);
+    expect((await refusal([ocr({}, []), gone], wanted)).retryAfterMs).toBe(3_000);
   });
 
   test('probes leave none', async () => {
@@ -376,7 +383,8 @@ describe('what to do', () => {
     for (const { code, message, options } of refusals) {
       expect(options.diagnosis).toMatchObject({ message, advice: expect.stringMatching(/\S/) });
       expect(options.diagnosis?.retry_after_ms).toBe(options.retryAfterMs);
-      if (code === 'no_ready_instance') expect(options.retryAfterMs).toBeGreaterThan(0);
+      const passes = code === 'no_ready_instance' && options.diagnosis?.reason !== 'never_registered';
+      if (passes) expect(options.retryAfterMs).toBeGreaterThan(0);
     }
   });
 
@@ -455,7 +463,7 @@ describe('explain', () => {
       strategy: null,
       code: 'no_ready_instance',
       candidates: [],
-      excluded: [{ agent_name: 'reader', agent_version: '1.0.0', reason: 'busy since 12:03:01: in_flight 4 of 4' }],
+      excluded: [{ agent_name: 'reader', agent_version: '1.0.0', reason: 'busy since 12:03:01 UTC: in_flight 4 of 4' }],
       excluded_count: 1,
       diagnosis: { reason: 'not_ready' },
     });

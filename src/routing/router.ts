@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { AbilityText, Matcher } from '../protocol/matching';
 import type { AdmissionMark } from '../protocol/reliability';
-import type { Decision, InstanceState } from '../protocol/shapes';
+import type { RouteExplanation } from '../protocol/route-explanation';
+import type { Decision, InstanceState, NearAbility } from '../protocol/shapes';
 import type { World } from '../protocol/world';
 import { IndexCache, type AbilityIndex, type Offer } from './ability-index';
 import { stillPasses } from './admissions';
@@ -9,13 +10,13 @@ import { Chooser } from './chooser';
 import { toDecision, toExplanation, toFailedExplanation, type RecordContext } from './decision';
 import { instanceWeight, pickWeighted } from './instances';
 import type { Outcome } from './outcome';
-import { isFullBy, isReady } from './readiness';
+import { isFullBy, isReadyOrQueues } from './readiness';
 import { recordingOf, type Recording, type RecordingContext } from './replay/recording';
-import { scopeOf } from './scope';
+import { groupIn, scopeOf } from './scope';
 import { effectiveWeights, requireWeights } from './score';
 import { searchByMeaning } from './search';
 import { Sieve } from './sieve';
-import type { AbilityHit, RouteExplanation, RouterConfig, RouteRequest } from './types';
+import type { RouterConfig, RouteRequest } from './types';
 
 export interface RouterDeps {
   /** The registry's view at this moment: a snapshot that does not change under the router. */
@@ -125,6 +126,7 @@ export class Router {
   /**
    * Whether a decision made elsewhere stands: the chosen version is registered, fits the request, is ready, and passes
    * its breaker: one marked with an `admission` while the breaker lets anything pass, any other while it is closed.
+   * One that is full of this platform's own calls will do as long as nobody else who offers the ability has room.
    */
   stillGood(decision: StandingDecision, request: RouteRequest): boolean {
     const world = this.deps.world();
@@ -132,9 +134,19 @@ export class Router {
     const { agent_name, agent_version, ability, admission } = decision.chosen;
     const offer = findOffer(index, { agent_name, agent_version, ability });
     if (offer === null) return false;
-    const sieve = new Sieve(index, scopeOf(request), request, { mustBeReady: true, routes: world.routes });
-    if (sieve.ownRefusal(offer) !== null) return false;
-    return !world.breakers || stillPasses(world.breakers.gate(offer.breakerKey), admission);
+    const scope = scopeOf(request);
+    const sieveOf = (mayQueue: boolean) =>
+      new Sieve(index, scope, request, { mustBeReady: true, mayQueue, routes: world.routes });
+    const passes = ({ breakerKey }: Offer, mark?: AdmissionMark) =>
+      !world.breakers || stillPasses(world.breakers.gate(breakerKey), mark);
+    if (!passes(offer, admission)) return false;
+    const sieve = sieveOf(false);
+    const refusal = sieve.ownRefusal(offer);
+    if (refusal !== 'readiness') return refusal === null;
+    if (sieveOf(true).ownRefusal(offer) !== null) return false;
+    // Of an open request others are no rivals for offering an ability of the same name.
+    if (scope.ability === undefined) return true;
+    return !groupIn(index, scope).offers.some((other) => sieve.fits(other) && passes(other));
   }
 
   /**
@@ -163,7 +175,7 @@ export class Router {
    * Abilities by meaning, best first; readiness does not matter.
    * @throws ReachError `invalid_request` for a blank query
    */
-  searchAbilities(query: string, limit = 10): Promise<AbilityHit[]> {
+  searchAbilities(query: string, limit = 10): Promise<NearAbility[]> {
     return searchByMeaning(this.index(), this.deps.matcher, { query, limit });
   }
 
@@ -215,5 +227,5 @@ function findOffer(
 }
 
 function isCallable(instance: InstanceState, exclude: readonly string[]): boolean {
-  return isReady(instance) && instance.host !== null && !exclude.includes(instance.instance_id);
+  return isReadyOrQueues(instance) && instance.host !== null && !exclude.includes(instance.instance_id);
 }

@@ -1,9 +1,9 @@
 import type { Matcher } from '../protocol/matching';
 import { ReachError } from '../protocol/reach-error';
+import type { NearAbility } from '../protocol/shapes';
 import type { AbilityIndex } from './ability-index';
 import { confidences } from './certainty';
 import { rounded } from './score';
-import type { AbilityHit } from './types';
 
 /** Abilities that a hit's confidence is shared among; the rest are too far away to count. */
 const CONSIDERED = 32;
@@ -13,7 +13,7 @@ export async function searchByMeaning(
   index: AbilityIndex,
   matcher: Matcher,
   search: { query: string; limit: number },
-): Promise<AbilityHit[]> {
+): Promise<NearAbility[]> {
   const { query, limit } = search;
   if (isBlank(query)) {
     const errors = [{ pointer: '/query', message: 'is blank', fix: 'say in a few words what is needed' }];

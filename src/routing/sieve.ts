@@ -2,10 +2,11 @@ import { validatePayload, type JsonSchema } from '../protocol/json-schema';
 import { linkOf } from '../protocol/lineage';
 import { ReachError, type FieldError } from '../protocol/reach-error';
 import type { RouteTable } from '../protocol/route-table';
+import type { AgentVersion } from '../protocol/world';
 import { selectVersions } from '../protocol/versions';
 import type { AbilityIndex, Offer, SharedSchema } from './ability-index';
 import type { Admission, Admissions } from './admissions';
-import { hasReadyInstance, readinessOf } from './readiness';
+import { hasReadyInstance, hasReadyOrQueueing, readinessOf } from './readiness';
 import { inScope, type Scope } from './scope';
 import type { RouteRequest } from './types';
 import { representative } from './versions/choose-version';
@@ -29,6 +30,8 @@ export type Stage = (typeof STAGES)[number];
 export interface SieveOptions {
   /** False for a durable hand-over while nobody is ready. */
   mustBeReady: boolean;
+  /** Where it must be ready: one that is full of this platform's own calls will do. Default false. */
+  mayQueue?: boolean;
   /** The breakers to pass; absent when there are none, or when they do not count. */
   admissions?: Admissions;
   /** The route table; absent when nobody has written a route. */
@@ -98,7 +101,7 @@ export class Sieve {
     if (this.findings(offer).length > 0) return 'schema';
     if (this.tried.size > 0 && this.tried.has(`${offer.agentName}#${offer.agentVersion}`)) return 'tried';
     if (this.above?.has(linkOf(offer.agentName, offer.capability.name))) return 'ancestor';
-    if (this.options.mustBeReady && !hasReadyInstance(agent)) return 'readiness';
+    if (this.options.mustBeReady && !this.isReady(agent)) return 'readiness';
     if (this.admission(offer)?.passes === false) return 'breaker';
     return this.splits.bars(offer) ? 'route_weight_zero' : null;
   }
@@ -161,6 +164,10 @@ export class Sieve {
       case 'superseded':
         return 'another version of the same agent takes this';
     }
+  }
+
+  private isReady(agent: AgentVersion): boolean {
+    return this.options.mayQueue ? hasReadyOrQueueing(agent) : hasReadyInstance(agent);
   }
 
   private acceptsVersion(offer: Offer): boolean {

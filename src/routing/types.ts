@@ -1,16 +1,6 @@
-import type { ErrorCode } from '../protocol/error-codes';
 import type { FieldError } from '../protocol/reach-error';
 import { DEFAULT_EXPLORATION, type ExplorationSettings } from './exploration';
-import type {
-  Candidate,
-  Decision,
-  Diagnosis,
-  Exclusion,
-  Json,
-  JsonObject,
-  ScoreFactors,
-  VersioningRecord,
-} from '../protocol/shapes';
+import type { Json, JsonObject, ScoreFactors } from '../protocol/shapes';
 
 export type ChoiceStrategy = 'score_based' | 'round_robin' | 'random';
 
@@ -96,39 +86,4 @@ export interface RouteRequest {
   exclude?: string[];
   /** `agent/ability` of the calls that this one is nested in (R10). */
   chain?: readonly string[];
-}
-
-/** The answer of a dry run: a decision laid flat, or why there is none. */
-export interface RouteExplanation {
-  decision_id: string;
-  /** Null when nobody fits; then `code` and `diagnosis` say why. */
-  agent_name: string | null;
-  agent_version: string | null;
-  ability: string;
-  route_reason: string;
-  strategy: Decision['strategy'] | null;
-  confidence: number;
-  explored: boolean;
-  /** How its version was chosen, where there was a choice (R21). */
-  versioning?: VersioningRecord;
-  candidates: Candidate[];
-  excluded: Exclusion[];
-  excluded_count: number;
-  /** The weights in use, summing to 1: `score` is their sum product with `factors`. */
-  weights: Record<FactorName, number>;
-  code?: ErrorCode;
-  diagnosis?: Diagnosis;
-  /** Findings about the payload, when it is what nobody accepts. */
-  errors?: FieldError[];
-}
-
-/** One hit of a search by meaning. */
-export interface AbilityHit {
-  ability: string;
-  agent_name: string;
-  agent_version: string;
-  /** 0–1: how well it fits the query on its own; under 0.5 is off topic. */
-  score: number;
-  /** 0–1: `score` times its share among all hits; low when it is off topic or one of many alike. */
-  confidence: number;
 }

@@ -24,6 +24,12 @@ export function loadDescriptor(given: DescriptorDraft | string, abilities: reado
       : checkDescriptor(source);
   const findings = handlerFindings(descriptor, abilities);
   if (findings.length > 0) throw findingsError(findings, { code: 'invalid_descriptor' });
+  if (descriptor.endpoint?.protocol !== 'worker' && descriptor.endpoint?.protocol !== 'http') {
+    throw new ReachError(
+      'invalid_descriptor',
+      'A ReachAgent serves `endpoint: {protocol: worker}` or `{protocol: http}`; set one of them',
+    );
+  }
   return { descriptor, source };
 }
 

@@ -20,30 +20,28 @@
  * ```
  */
 import { EventEmitter } from 'node:events';
-import { hostname } from 'node:os';
-import { randomBytes } from 'node:crypto';
 import pino from 'pino';
-import { MAX_DEDUPLICATION_TTL_MS } from '../protocol/deduplication';
 import { DEFAULT_LEASE_TTL_SEC } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
-import { agentTaskQueue } from '../protocol/worker-wire';
 import { loadDescriptor, type AgentDescriptor } from './agent-descriptor';
 import type { AgentHost } from './agent-host';
 import type { MovableWorker } from './movable-worker';
 import type { AgentEvents, AgentLog, AgentOptions, Registration } from './agent-types';
 import { AgentReachClient } from './client';
 import { CallRunner } from './call-runner';
-import { Consumption } from './dedup/consumption';
-import { PlatformDeduplicationStore } from './dedup/platform';
-import { retentionMs } from './dedup/store';
+import { consumptionOf } from './dedup/agent-consumption';
+import type { PlatformDeduplicationStore } from './dedup/platform';
 import { HttpHost } from './http-host';
+import { newInstanceId } from './instance-id';
 import { InstanceLease } from './instance-lease';
 import { LargePayloads } from './large-payloads';
 import { LateDelivery } from './late-delivery';
 import { LeaseKeeper, type KeptLease } from './lease-keeper';
 import { RegistrationApi } from './registration-api';
+import { startWorker } from './start-worker';
 import { monotonic, settledWithin } from './time';
 import { Transport } from './transport';
+import { Trouble } from './trouble';
 
 export { AgentBusy, AgentFailed, AgentRejected, CallStopped, type StopReason } from './agent-errors';
 export type {
@@ -84,7 +82,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   readonly #maxConcurrency: number;
   readonly #log: AgentLog;
   readonly #runner: CallRunner;
-  #platformStore: PlatformDeduplicationStore | undefined;
+  readonly #platformStore: PlatformDeduplicationStore | undefined;
   readonly #transport: Transport;
   readonly #nestedTransport: Transport;
   readonly #api: RegistrationApi;
@@ -94,7 +92,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   #worker: MovableWorker | undefined;
   #hostUrl: string | undefined;
   #ending: Promise<void> | undefined;
-  #trouble: string | undefined;
+  readonly #trouble: Trouble;
   readonly #onSignal = () => void this.drain();
 
   /** Throws `invalid_descriptor` when the descriptor and the handlers do not fit together, `invalid_request` for options out of range. */
@@ -102,17 +100,13 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     super();
     this.#loaded = loadDescriptor(options.descriptor, Object.keys(options.handlers));
     const { descriptor } = this.#loaded;
-    if (descriptor.endpoint?.protocol !== 'worker' && descriptor.endpoint?.protocol !== 'http') {
-      throw new ReachError(
-        'invalid_descriptor',
-        'A ReachAgent serves `endpoint: {protocol: worker}` or `{protocol: http}`; set one of them',
-      );
-    }
     this.instanceId = options.instanceId ?? newInstanceId();
     this.#maxConcurrency = options.maxConcurrency ?? descriptor.max_concurrency ?? DEFAULT_MAX_CONCURRENCY;
     this.#log =
       options.log ?? pino({ base: { agent: descriptor.name, instance: this.instanceId } }, pino.destination(2));
-    const consumption = this.#makeConsumption();
+    this.#trouble = new Trouble(this.#log);
+    const { consumption, platformStore } = consumptionOf(options, descriptor);
+    this.#platformStore = platformStore;
     this.#runner = new CallRunner({
       handlers: options.handlers,
       maxConcurrency: this.#maxConcurrency,
@@ -175,9 +169,9 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   async #begin(): Promise<void> {
-    const isHttp = this.#loaded.descriptor.endpoint?.protocol === 'http';
+    const { endpoint } = this.#loaded.descriptor;
+    const isHttp = endpoint?.protocol === 'http';
     if (isHttp) {
-      const { endpoint } = this.#loaded.descriptor;
       const host = await HttpHost.start({
         runner: this.#runner,
         options: this.options.http,
@@ -196,37 +190,19 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     );
   }
 
-  /** Loaded only when needed: agents that speak HTTP start without Temporal's native library. */
-  async #startWorker(): Promise<MovableWorker> {
-    const { MovableWorker: Host } = await import('./movable-worker');
-    const { name, version, endpoint } = this.#loaded.descriptor;
-    const { worker = {}, drainTimeoutMs: graceMs = DRAIN_TIMEOUT_MS } = this.options;
-    const { address = '127.0.0.1:7233', namespace = 'default' } = worker;
-    const at = this.#lease.workerAt ?? {
-      address,
-      namespace,
-      task_queue: agentTaskQueue({ name, version, taskQueue: endpoint?.task_queue }),
-    };
-    return Host.start({
+  #startWorker(): Promise<MovableWorker> {
+    const { worker: options = {}, drainTimeoutMs: graceMs = DRAIN_TIMEOUT_MS } = this.options;
+    return startWorker({
+      descriptor: this.#loaded.descriptor,
       runner: this.#runner,
       instanceId: this.instanceId,
       maxConcurrency: this.#maxConcurrency,
       graceMs,
       log: this.#log,
-      at,
+      at: this.#lease.workerAt,
       payloads: new LargePayloads(this.#nestedTransport),
-      options: worker,
+      options,
     });
-  }
-
-  #makeConsumption(): Consumption {
-    const { deduplication = 'platform', deduplicationTtlMs, gateway, apiKey } = this.options;
-    const { name: agentName, capabilities } = this.#loaded.descriptor;
-    const isPlatform = deduplication === 'platform';
-    const ttlMs = retentionMs(deduplicationTtlMs, isPlatform ? MAX_DEDUPLICATION_TTL_MS : undefined);
-    if (isPlatform) this.#platformStore = new PlatformDeduplicationStore({ url: gateway, apiKey, agentName });
-    const given = typeof deduplication === 'string' ? null : deduplication;
-    return new Consumption({ store: this.#platformStore ?? given, ttlMs, agentName, capabilities });
   }
 
   #makeLease(): InstanceLease {
@@ -260,7 +236,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   #registered(lease: KeptLease, again: boolean): void {
-    this.#trouble = undefined;
+    this.#trouble.over();
     this.#log.info({ epoch: lease.epoch, host: this.#hostUrl }, again ? 'registered again' : 'registered');
     if (!again && this.#keeper.leaseTooShort) {
       this.#log.warn(
@@ -291,15 +267,12 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
 
   /** An `error` event that nobody listens to would end the process (node:events); it is logged in any case. */
   #report(error: Error): void {
-    // A gateway that stays away is said once, not every few seconds.
-    const level = error.message === this.#trouble ? 'debug' : 'warn';
-    this.#trouble = error.message;
-    this.#log[level](error instanceof ReachError ? { code: error.code } : { err: error }, error.message);
+    this.#trouble.say(error);
     if (this.listenerCount('error') > 0) this.emit('error', error);
   }
 
   #recovered(): void {
-    this.#trouble = undefined;
+    this.#trouble.over();
     this.#log.info({}, 'the gateway answers again');
   }
 
@@ -320,18 +293,8 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   async #deregister(epoch: string): Promise<void> {
-    try {
-      await this.#api.deleteInstance(epoch);
-    } catch (caught) {
+    await this.#api.deleteInstance(epoch).catch((caught: unknown) => {
       this.#log.info({ err: caught }, 'not deregistered; the lease will run out');
-    }
+    });
   }
-}
-
-function newInstanceId(): string {
-  const host = hostname()
-    .toLowerCase()
-    .replace(/[^a-z0-9-]/g, '-')
-    .slice(0, 40);
-  return `${host}-${process.pid}-${randomBytes(3).toString('hex')}`;
 }

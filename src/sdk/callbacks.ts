@@ -1,9 +1,9 @@
 /** Callbacks as the platform delivers them: how each stands, once more, and what they are signed with. */
 import type { CallbackSecret, Delivery, DeliveryRedrive } from '../protocol/callback';
 import type { DeliveryState } from '../protocol/callback-target';
-import { ReachError } from '../protocol/reach-error';
 import type { RequestOptions } from './client-types';
-import type { Transport, TransportCall } from './transport';
+import { GatewayApi, pathSegment } from './gateway-api';
+import type { Transport } from './transport';
 import type { Page } from './wire-types';
 
 export type { CallbackSecret, Delivery, DeliveryRedrive } from '../protocol/callback';
@@ -20,38 +20,33 @@ export interface DeliveryFilter {
   limit?: number;
 }
 
-/** Deliveries of the ends of reaches behind one gateway (R5). Every method throws {@link ReachError}. */
+/** Deliveries of the ends of reaches behind one gateway (R5). Every method throws `ReachError`. */
 export class CallbacksClient {
-  constructor(private readonly transport: Transport) {}
+  readonly #api: GatewayApi;
+
+  constructor(transport: Transport) {
+    this.#api = new GatewayApi(transport, REQUEST_TIMEOUT_MS);
+  }
 
   /** One page, newest first; eventually consistent. A page may be short or empty while there is a `next_cursor`. */
   list(filter: DeliveryFilter = {}, options: RequestOptions = {}): Promise<Page<Delivery>> {
-    return this.#call({ method: 'GET', path: '/v1/callbacks', query: { ...filter }, retry: 'always', ...options });
+    return this.#api.get('/v1/callbacks', { query: { ...filter }, ...options });
   }
 
   /** How one stands. */
   async show(id: string, options: RequestOptions = {}): Promise<Delivery> {
-    return this.#call({ method: 'GET', path: pathOf(id), retry: 'always', ...options });
+    return this.#api.get(pathOf(id), options);
   }
 
   /** Delivers one that failed once more, on a fresh schedule; one under way or delivered is left alone. Safe to repeat. */
   async redrive(id: string, options: RequestOptions = {}): Promise<DeliveryRedrive> {
-    return this.#call({ method: 'POST', path: `${pathOf(id)}:redrive`, retry: 'always', ...options });
+    return this.#api.call({ method: 'POST', path: `${pathOf(id)}:redrive`, retry: 'always', ...options });
   }
 
   /** What callbacks are signed with, where the platform made it itself; a configured secret is not told. */
   secret(options: RequestOptions = {}): Promise<CallbackSecret> {
-    return this.#call({ method: 'GET', path: '/v1/callbacks/secret', retry: 'always', ...options });
-  }
-
-  async #call<T>(call: Omit<TransportCall, 'timeoutMs'>): Promise<T> {
-    const { body } = await this.transport.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...call });
-    return body;
+    return this.#api.get('/v1/callbacks/secret', options);
   }
 }
 
-/** A path segment; an empty one would ask for the whole list instead. */
-function pathOf(id: string): string {
-  if (id === '') throw new ReachError('invalid_request', 'An empty id names nothing; pass the one you were given');
-  return `/v1/callbacks/${encodeURIComponent(id)}`;
-}
+const pathOf = (id: string) => `/v1/callbacks/${pathSegment(id)}`;

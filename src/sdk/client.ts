@@ -16,27 +16,23 @@
  * }
  * ```
  */
-import { v7 as uuidv7 } from 'uuid';
 import type { DescriptorDraft } from '../protocol/descriptor';
 import type { EnvelopeDraft } from '../protocol/envelope';
-import { DEFAULT_TIMEOUT_MS } from '../protocol/limits';
-import { MAX_CHUNK_BYTES } from '../protocol/payload-ref';
-import { ReachError } from '../protocol/reach-error';
 import type { Json, JsonObject, Receipt, Trace } from '../protocol/shapes';
 import type { ClientOptions, InvokeOptions, ListFilter, RequestOptions, WaitOptions } from './client-types';
 import { ContextHandle, ContextsClient } from './contexts';
 import { DeadLettersClient } from './dead-letters';
 import { DecisionsClient } from './decisions';
 import { DoctorClient } from './doctor';
-import { compactOver, LargePayloads } from './large-payloads';
-import { pollUntilEnd, resultOf } from './long-poll';
+import { GatewayApi, NAMELESS, pathSegment } from './gateway-api';
 import { publishCall, type Published, type PublishOptions } from './publish';
 import { CallbacksClient } from './callbacks';
+import { ReachCalls, reachPath } from './reach-calls';
+import { removeAgent, removeAgentVersion, type AgentVersionRemoval } from './removal';
 import { RoutesClient } from './routes';
 import { scalingHints, stats, type ScalingFilter, type ScalingHint, type Stats } from './scaling';
 import { SubscriptionsClient } from './subscriptions';
-import { Budget, monotonic, type Clock } from './time';
-import { Transport, type TransportCall } from './transport';
+import { Transport } from './transport';
 import type {
   AbilityHit,
   AbilityView,
@@ -63,17 +59,12 @@ export type * from './publish';
 export type * from './subscriptions';
 export { verifyCallback, type CallbackHeaders, type VerifiedCallback } from './callback';
 export type * from './callbacks';
+export type * from './removal';
 export type * from './routes';
 export type * from './scaling';
 export type * from './wire-types';
 export type { ReachResult } from './wire-types';
 
-/** How long the POST of a sync reach is held before long polling begins, s. */
-const POST_WAIT_SEC = 2;
-/** The gateway ends a reach at its deadline and then says so: how much longer the client listens, ms. */
-const VERDICT_GRACE_MS = 3_000;
-/** How much longer than the asked-for hold one exchange may take, ms. */
-const EXCHANGE_GRACE_MS = 5_000;
 /** Most time for anything but a reach, ms. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -84,9 +75,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
  */
 export class AgentReachClient {
   readonly #transport: Transport;
-  readonly #payloads: LargePayloads;
-  readonly #timeoutMs: number;
-  readonly #clock: Clock;
+  readonly #api: GatewayApi;
+  readonly #reaches: ReachCalls;
   /** What could not be delivered: why, and once more (R31). */
   readonly deadLetters: DeadLettersClient;
   /** Why which agent, and what if (R23). */
@@ -105,7 +95,8 @@ export class AgentReachClient {
   /** @param transport a way to the gateway that is there already; `options.url` does not matter then */
   constructor(options: ClientOptions, transport?: Transport) {
     this.#transport = transport ?? new Transport(options);
-    this.#payloads = new LargePayloads(this.#transport);
+    this.#api = new GatewayApi(this.#transport, REQUEST_TIMEOUT_MS);
+    this.#reaches = new ReachCalls(this.#transport, options);
     this.deadLetters = new DeadLettersClient(this.#transport);
     this.decisions = new DecisionsClient(this.#transport);
     this.subscriptions = new SubscriptionsClient(this.#transport);
@@ -113,8 +104,6 @@ export class AgentReachClient {
     this.routes = new RoutesClient(this.#transport);
     this.doctor = new DoctorClient(this.#transport);
     this.contexts = new ContextsClient(this.#transport, options.random);
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.#clock = options.clock ?? monotonic;
   }
 
   /**
@@ -142,21 +131,8 @@ export class AgentReachClient {
    * await reach.invoke({ target_agent: 'product_qa#1.2.0', ability: 'answer', payload: { text: 'Is it waterproof?' } });
    * ```
    */
-  async invoke<T = JsonObject>(draft: EnvelopeDraft, options: WaitOptions = {}): Promise<ReachResult<T>> {
-    const timeoutMs = options.timeoutMs ?? draft.timeout_ms ?? this.#timeoutMs;
-    const envelope = { ...draft, message_id: draft.message_id ?? uuidv7(), timeout_ms: timeoutMs };
-    const budget = new Budget(timeoutMs + VERDICT_GRACE_MS, this.#clock);
-    const waitSec = Math.max(1, Math.min(POST_WAIT_SEC, Math.ceil(timeoutMs / 1000)));
-    const sent = await this.#withoutLargePayload(envelope, options.signal);
-    const first = await this.#post<ReachResult<T> | Receipt>(sent, {
-      prefer: `wait=${waitSec}`,
-      waitSec,
-      budget,
-      signal: options.signal,
-    });
-    if (first.status === 'completed') return first;
-    options.onReceipt?.(first);
-    return this.#await<T>(first.reach_id, budget, options);
+  invoke<T = JsonObject>(draft: EnvelopeDraft, options: WaitOptions = {}): Promise<ReachResult<T>> {
+    return this.#reaches.invoke<T>(draft, options);
   }
 
   /**
@@ -168,11 +144,8 @@ export class AgentReachClient {
    * const { output } = await reach.wait(reach_id, { timeoutMs: 60_000 });
    * ```
    */
-  async send(draft: EnvelopeDraft, options: RequestOptions = {}): Promise<Receipt> {
-    const whole = { mode: 'async' as const, ...draft, message_id: draft.message_id ?? uuidv7() };
-    const envelope = await this.#withoutLargePayload(whole, options.signal);
-    const budget = new Budget(Math.min(draft.timeout_ms ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS), this.#clock);
-    return this.#post<Receipt>(envelope, { prefer: 'respond-async', waitSec: 0, budget, signal: options.signal });
+  send(draft: EnvelopeDraft, options: RequestOptions = {}): Promise<Receipt> {
+    return this.#reaches.send(draft, options);
   }
 
   /**
@@ -185,12 +158,12 @@ export class AgentReachClient {
    * ```
    */
   publish(topic: string, data: Json, options: PublishOptions = {}): Promise<Published> {
-    return this.#call(publishCall(topic, data, options));
+    return this.#api.call(publishCall(topic, data, options));
   }
 
   /** What is known of a reach now. `waitSec` holds the request until it ends, at most 60 s. */
   get(reachId: string, options: RequestOptions & { waitSec?: number } = {}): Promise<ReachView> {
-    return this.#poll(reachId, options.waitSec ?? 0, { timeoutMs: REQUEST_TIMEOUT_MS, signal: options.signal });
+    return this.#reaches.get(reachId, options);
   }
 
   /**
@@ -198,12 +171,12 @@ export class AgentReachClient {
    * `timeoutMs` (default: the client's) passes first; the reach goes on.
    */
   wait<T = JsonObject>(reachId: string, options: WaitOptions = {}): Promise<ReachResult<T>> {
-    return this.#await<T>(reachId, new Budget(options.timeoutMs ?? this.#timeoutMs, this.#clock), options);
+    return this.#reaches.wait<T>(reachId, options);
   }
 
   /** Cancels a reach and what it started; `reach_terminal` when it is over already. */
   cancel(reachId: string, options: RequestOptions = {}): Promise<Cancelling> {
-    return this.#call({ method: 'POST', path: `/v1/reaches/${encode(reachId)}:cancel`, retry: 'unsent', ...options });
+    return this.#reaches.cancel(reachId, options);
   }
 
   /** One shared context (R32), bound to its id. */
@@ -213,47 +186,46 @@ export class AgentReachClient {
 
   /** What happened to a reach, hop by hop, from the Temporal history (R33). */
   trace(reachId: string, options: RequestOptions = {}): Promise<Trace> {
-    return this.#get(`/v1/reaches/${encode(reachId)}/trace`, options);
+    return this.#api.get(`${reachPath(reachId)}/trace`, options);
   }
 
   /** Reaches, newest first, a page at a time; eventually consistent. */
   list(filter: ListFilter = {}, options: RequestOptions = {}): Promise<Page<ReachSummary>> {
-    return this.#get('/v1/reaches', { query: { ...filter }, ...options });
+    return this.#api.get('/v1/reaches', { query: { ...filter }, ...options });
   }
 
   /** Who would get this envelope and why; nothing is sent (R16). */
-  async route(envelope: EnvelopeDraft, options: RequestOptions = {}): Promise<RouteExplanation> {
-    const body = await this.#withoutLargePayload({ ...envelope, message_id: envelope.message_id ?? uuidv7() });
-    return this.#call({ method: 'POST', path: '/v1/route', body, retry: 'always', ...options });
+  route(envelope: EnvelopeDraft, options: RequestOptions = {}): Promise<RouteExplanation> {
+    return this.#reaches.route(envelope, options);
   }
 
   /** All agents that the caller may see. */
   agents(options: RequestOptions & { cursor?: string } = {}): Promise<Page<AgentView>> {
     const { cursor, ...rest } = options;
-    return this.#get('/v1/agents', { query: { cursor }, ...rest });
+    return this.#api.get('/v1/agents', { query: { cursor }, ...rest });
   }
 
   /** Everything known about one agent. */
   agent(name: string, options: RequestOptions = {}): Promise<AgentView> {
-    return this.#get(`/v1/agents/${encode(name)}`, options);
+    return this.#api.get(`/v1/agents/${pathSegment(name, NAMELESS)}`, options);
   }
 
   /** The catalogue of abilities. */
   abilities(options: RequestOptions & { cursor?: string } = {}): Promise<Page<AbilityView>> {
     const { cursor, ...rest } = options;
-    return this.#get('/v1/abilities', { query: { cursor }, ...rest });
+    return this.#api.get('/v1/abilities', { query: { cursor }, ...rest });
   }
 
   /** One ability of the catalogue. */
   ability(name: string, options: RequestOptions = {}): Promise<AbilityView> {
-    return this.#get(`/v1/abilities/${encode(name)}`, options);
+    return this.#api.get(`/v1/abilities/${pathSegment(name, NAMELESS)}`, options);
   }
 
   /** Abilities by meaning, best first. */
   async searchAbilities(query: string, options: RequestOptions & { limit?: number } = {}): Promise<AbilityHit[]> {
     const { limit, ...rest } = options;
     const body = { query, ...(limit !== undefined && { limit }) };
-    const found = await this.#call<{ results: AbilityHit[] }>({
+    const found = await this.#api.call<{ results: AbilityHit[] }>({
       method: 'POST',
       path: '/v1/abilities:search',
       body,
@@ -273,7 +245,20 @@ export class AgentReachClient {
   ): Promise<RegistrationView> {
     const { dryRun, replace, ...rest } = options;
     const query = { dry_run: dryRun || undefined, replace: replace || undefined };
-    return this.#call({ method: 'POST', path: '/v1/agents', body: descriptor, query, retry: 'always', ...rest });
+    return this.#api.call({ method: 'POST', path: '/v1/agents', body: descriptor, query, retry: 'always', ...rest });
+  }
+
+  /** Takes an agent with all its versions and instances out of the registry; `agent_not_found` when there is none. */
+  removeAgent(name: string, options: RequestOptions = {}): Promise<void> {
+    return removeAgent(this.#api, name, options);
+  }
+
+  /**
+   * Takes one version with its instances out of the registry and tells what went; the others go on. `version_not_found` names
+   * what there is.
+   */
+  removeAgentVersion(name: string, version: string, options: RequestOptions = {}): Promise<AgentVersionRemoval> {
+    return removeAgentVersion(this.#api, { name, version }, options);
   }
 
   /** How many instances each agent needs, and why (R35). */
@@ -290,69 +275,4 @@ export class AgentReachClient {
   close(): Promise<void> {
     return this.#transport.close();
   }
-
-  async #await<T>(reachId: string, budget: Budget, options: WaitOptions): Promise<ReachResult<T>> {
-    const { signal } = options;
-    try {
-      const poll = (waitSec: number, timeoutMs: number) => this.#poll(reachId, waitSec, { timeoutMs, signal });
-      const view = await pollUntilEnd({ poll, budget, signal });
-      if (view) return resultOf<T>(view);
-    } catch (caught) {
-      if (options.cancelOnAbort && signal?.aborted) await this.cancel(reachId).catch(() => undefined);
-      throw caught;
-    }
-    const message = `Reach ${reachId} was not over after ${budget.totalMs} ms of waiting; it goes on: ask again with wait() or get()`;
-    throw new ReachError('deadline_exceeded', message, { extra: { reach_id: reachId } });
-  }
-
-  #poll(reachId: string, waitSec: number, limits: { timeoutMs: number; signal?: AbortSignal }): Promise<ReachView> {
-    const query = { wait: waitSec || undefined };
-    const attemptTimeoutMs = waitSec * 1000 + EXCHANGE_GRACE_MS;
-    return this.#get(`/v1/reaches/${encode(reachId)}`, { query, attemptTimeoutMs, ...limits });
-  }
-
-  /**
-   * The envelope as text; with its payload uploaded in chunks where that is large (R8). Uploading again what was uploaded
-   * before sends nothing twice that the gateway has.
-   */
-  async #withoutLargePayload(envelope: EnvelopeDraft & { message_id: string }, signal?: AbortSignal): Promise<string> {
-    const text = JSON.stringify(envelope);
-    const { payload, ...rest } = envelope;
-    const content = payload && text.length * 3 > MAX_CHUNK_BYTES ? compactOver(payload, MAX_CHUNK_BYTES) : null;
-    if (!content) return text;
-    const payload_ref = await this.#payloads.upload(content, envelope.message_id, signal);
-    return JSON.stringify({ ...rest, payload_ref });
-  }
-
-  async #post<T>(
-    envelope: string,
-    how: { prefer: string; waitSec: number; budget: Budget; signal?: AbortSignal },
-  ): Promise<T> {
-    return this.#call<T>({
-      method: 'POST',
-      path: '/v1/reaches',
-      body: envelope,
-      headers: { prefer: how.prefer },
-      attemptTimeoutMs: how.waitSec * 1000 + EXCHANGE_GRACE_MS,
-      timeoutMs: how.budget.remainingMs,
-      retry: 'always',
-      signal: how.signal,
-    });
-  }
-
-  #get<T>(path: string, options: Partial<TransportCall> = {}): Promise<T> {
-    return this.#call<T>({ method: 'GET', path, retry: 'always', ...options });
-  }
-
-  async #call<T>(call: Omit<TransportCall, 'timeoutMs'> & { timeoutMs?: number }): Promise<T> {
-    const { body } = await this.#transport.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...call });
-    return body;
-  }
-}
-
-/** A path segment; an empty one would ask for the whole list instead. */
-function encode(name: string): string {
-  if (name === '')
-    throw new ReachError('invalid_request', 'An empty id or name names nothing; pass the one you were given');
-  return encodeURIComponent(name);
 }

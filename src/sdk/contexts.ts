@@ -4,8 +4,9 @@ import { ReachError } from '../protocol/reach-error';
 import type { Json, JsonObject } from '../protocol/shapes';
 import type { RequestOptions } from './client-types';
 import { operationsOf, type ContextUpdate } from './context-draft';
+import { GatewayApi, pathSegment } from './gateway-api';
 import { sleep } from './time';
-import type { Transport, TransportCall } from './transport';
+import type { Transport } from './transport';
 
 export type {
   Context,
@@ -40,21 +41,19 @@ export interface UpdateOptions extends RequestOptions {
  * not sent again by itself.
  */
 export class ContextsClient {
+  readonly #api: GatewayApi;
+
   constructor(
-    private readonly transport: Transport,
+    transport: Transport,
     private readonly random: () => number = Math.random,
-  ) {}
+  ) {
+    this.#api = new GatewayApi(transport, REQUEST_TIMEOUT_MS);
+  }
 
   /** The context; with `fields`, only these. `not_found` when nothing was written to it. */
   get(contextId: string, options: RequestOptions & { fields?: readonly string[] } = {}): Promise<Context> {
     const { fields, ...rest } = options;
-    return this.#call({
-      method: 'GET',
-      path: pathOf(contextId),
-      query: { fields: fields?.join(',') },
-      retry: 'always',
-      ...rest,
-    });
+    return this.#api.get(pathOf(contextId), { query: { fields: fields?.join(',') }, ...rest });
   }
 
   /** Writes a batch, all of it or nothing. */
@@ -63,7 +62,13 @@ export class ContextsClient {
     operations: readonly ContextOperation[],
     options: RequestOptions = {},
   ): Promise<ContextPatched> {
-    return this.#call({ method: 'PATCH', path: pathOf(contextId), body: { operations }, retry: 'unsent', ...options });
+    return this.#api.call({
+      method: 'PATCH',
+      path: pathOf(contextId),
+      body: { operations },
+      retry: 'unsent',
+      ...options,
+    });
   }
 
   /** Sets a field; answers its new version. */
@@ -86,7 +91,7 @@ export class ContextsClient {
   /** Deletes a whole context; false when there was none. */
   async deleteContext(contextId: string, options: RequestOptions = {}): Promise<boolean> {
     try {
-      await this.#call({ method: 'DELETE', path: pathOf(contextId), retry: 'always', ...options });
+      await this.#api.call({ method: 'DELETE', path: pathOf(contextId), retry: 'always', ...options });
       return true;
     } catch (caught) {
       if (caught instanceof ReachError && caught.code === 'not_found') return false;
@@ -124,10 +129,6 @@ export class ContextsClient {
       if (caught instanceof ReachError && caught.code === 'not_found') return { context_id: contextId, fields: {} };
       throw caught;
     }
-  }
-
-  async #call<T>(call: Omit<TransportCall, 'timeoutMs'>): Promise<T> {
-    return (await this.transport.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...call })).body;
   }
 }
 
@@ -186,9 +187,5 @@ export class ContextHandle {
 const wireOf = (precondition: Precondition) =>
   'force' in precondition ? { force: true } : { base_version: precondition.baseVersion };
 
-/** A path segment; an empty one would ask for something else. */
-function pathOf(contextId: string): string {
-  if (contextId === '')
-    throw new ReachError('invalid_request', 'An empty id names no context; pass the one that the messages share');
-  return `/v1/contexts/${encodeURIComponent(contextId)}`;
-}
+const NO_CONTEXT = 'An empty id names no context; pass the one that the messages share';
+const pathOf = (contextId: string) => `/v1/contexts/${pathSegment(contextId, NO_CONTEXT)}`;

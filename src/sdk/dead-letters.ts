@@ -9,9 +9,9 @@ import type {
   DiscardReceipt,
   RedriveReceipt,
 } from '../protocol/dead-letter';
-import { ReachError } from '../protocol/reach-error';
 import type { RequestOptions } from './client-types';
-import { Transport, type TransportCall, type TransportOptions } from './transport';
+import { allPages, GatewayApi, pathSegment } from './gateway-api';
+import { Transport, type TransportOptions } from './transport';
 import type { Page } from './wire-types';
 
 export type {
@@ -28,8 +28,6 @@ export type {
 const REQUEST_TIMEOUT_MS = 20_000;
 /** A bulk redrive takes up to a minute, ms. */
 const BULK_TIMEOUT_MS = 90_000;
-/** Pages that {@link DeadLettersClient.all} asks for, items. */
-const PAGE = 200;
 
 /** How a dead letter is redriven. */
 export interface RedriveOptions extends RequestOptions {
@@ -62,8 +60,12 @@ export interface BulkRedriveOptions extends RequestOptions {
  * ```
  */
 export class DeadLettersClient {
+  readonly #api: GatewayApi;
+
   /** @param transport the client's own, or one made for this alone: {@link DeadLettersClient.connect} */
-  constructor(private readonly transport: Transport) {}
+  constructor(private readonly transport: Transport) {
+    this.#api = new GatewayApi(transport, REQUEST_TIMEOUT_MS);
+  }
 
   /** A client with connections of its own; {@link close} it. */
   static connect(options: TransportOptions): DeadLettersClient {
@@ -75,31 +77,26 @@ export class DeadLettersClient {
     filter: DeadLetterFilter & { state?: DeadLetterState; cursor?: string; limit?: number } = {},
     options: RequestOptions = {},
   ): Promise<Page<DeadLetterItem>> {
-    return this.#call({ method: 'GET', path: '/v1/dead-letters', query: { ...filter }, retry: 'always', ...options });
+    return this.#api.get('/v1/dead-letters', { query: { ...filter }, ...options });
   }
 
   /** All of them, page by page. */
-  async *all(
+  all(
     filter: DeadLetterFilter & { state?: DeadLetterState } = {},
     options: RequestOptions = {},
   ): AsyncGenerator<DeadLetterItem> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.list({ ...filter, cursor, limit: PAGE }, options);
-      yield* page.items;
-      cursor = page.next_cursor;
-    } while (cursor !== undefined);
+    return allPages((at) => this.list({ ...filter, ...at }, options));
   }
 
   /** The whole story of one. `not_found` for reaches that are no dead letters, saying what they are. */
   async show(reachId: string, options: RequestOptions = {}): Promise<DeadLetter> {
-    return this.#call({ method: 'GET', path: pathOf(reachId), retry: 'always', ...options });
+    return this.#api.get(pathOf(reachId), options);
   }
 
   /** Runs it again from the beginning, once however often it is asked for. Without `runId` a lost answer is not asked for again. */
   async redrive(reachId: string, options: RedriveOptions = {}): Promise<RedriveReceipt> {
     const { by, acceptRepeat, runId, ...rest } = options;
-    return this.#call({
+    return this.#api.call({
       method: 'POST',
       path: `${pathOf(reachId)}:redrive`,
       body: { by, accept_repeat: acceptRepeat, run_id: runId },
@@ -112,7 +109,7 @@ export class DeadLettersClient {
   redriveAll(filter: DeadLetterFilter, options: BulkRedriveOptions = {}): Promise<BulkRedriveResult> {
     const { limit, dryRun, acceptRepeat, by, ...rest } = options;
     const body: Partial<BulkRedriveRequest> = { filter, limit, dry_run: dryRun, accept_repeat: acceptRepeat, by };
-    return this.#call({
+    return this.#api.call({
       method: 'POST',
       path: '/v1/dead-letters:redrive',
       body,
@@ -128,22 +125,19 @@ export class DeadLettersClient {
     why: { reason: string; by?: string },
     options: RequestOptions = {},
   ): Promise<DiscardReceipt> {
-    return this.#call({ method: 'POST', path: `${pathOf(reachId)}:discard`, body: why, retry: 'always', ...options });
+    return this.#api.call({
+      method: 'POST',
+      path: `${pathOf(reachId)}:discard`,
+      body: why,
+      retry: 'always',
+      ...options,
+    });
   }
 
   /** Closes the connections once running requests are done; only for one made by {@link DeadLettersClient.connect}. */
   close(): Promise<void> {
     return this.transport.close();
   }
-
-  async #call<T>(call: Omit<TransportCall, 'timeoutMs'> & { timeoutMs?: number }): Promise<T> {
-    const { body } = await this.transport.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...call });
-    return body;
-  }
 }
 
-/** A path segment; an empty one would ask for the whole list instead. */
-function pathOf(reachId: string): string {
-  if (reachId === '') throw new ReachError('invalid_request', 'An empty id names nothing; pass the one you were given');
-  return `/v1/dead-letters/${encodeURIComponent(reachId)}`;
-}
+const pathOf = (reachId: string) => `/v1/dead-letters/${pathSegment(reachId)}`;

@@ -1,9 +1,9 @@
 /** The decision log for programs and for the CLI: why which agent, and what if. */
 import type { DecisionFilter, ReplayReport, ReplayRequestDraft } from '../protocol/decision-log';
 import type { LoggedDecision } from '../protocol/logged-decision';
-import { ReachError } from '../protocol/reach-error';
 import type { RequestOptions } from './client-types';
-import { Transport, type TransportCall, type TransportOptions } from './transport';
+import { allPages, GatewayApi, pathSegment } from './gateway-api';
+import { Transport, type TransportOptions } from './transport';
 import type { Page } from './wire-types';
 
 export type {
@@ -20,8 +20,6 @@ export type { DecisionInputs, LoggedDecision, OfferFacts } from '../protocol/log
 const REQUEST_TIMEOUT_MS = 20_000;
 /** Most time for a replay, ms; the gateway takes up to 25 s. */
 const REPLAY_TIMEOUT_MS = 60_000;
-/** Pages that {@link DecisionsClient.all} asks for, items. */
-const PAGE = 200;
 
 /** A look at the log. */
 export interface DecisionListOptions extends DecisionFilter {
@@ -40,8 +38,12 @@ export interface DecisionListOptions extends DecisionFilter {
  * ```
  */
 export class DecisionsClient {
+  readonly #api: GatewayApi;
+
   /** @param transport the client's own, or one made for this alone: {@link DecisionsClient.connect} */
-  constructor(private readonly transport: Transport) {}
+  constructor(private readonly transport: Transport) {
+    this.#api = new GatewayApi(transport, REQUEST_TIMEOUT_MS);
+  }
 
   /** A client with connections of its own; {@link close} it. */
   static connect(options: TransportOptions): DecisionsClient {
@@ -54,30 +56,23 @@ export class DecisionsClient {
     options: RequestOptions = {},
   ): Promise<Page<LoggedDecision>> {
     const asked = { ...query, ...(inputs && { inputs: 'true' }) };
-    return this.#call({ method: 'GET', path: '/v1/decisions', query: asked, retry: 'always', ...options });
+    return this.#api.get('/v1/decisions', { query: asked, ...options });
   }
 
   /** All of them, page by page. */
-  async *all(filter: DecisionListOptions = {}, options: RequestOptions = {}): AsyncGenerator<LoggedDecision> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.list({ ...filter, cursor, limit: PAGE }, options);
-      yield* page.items;
-      cursor = page.next_cursor;
-    } while (cursor !== undefined);
+  all(filter: DecisionListOptions = {}, options: RequestOptions = {}): AsyncGenerator<LoggedDecision> {
+    return allPages((at) => this.list({ ...filter, ...at }, options));
   }
 
   /** One decision with everything it was made of. `not_found` says why it may not be there. */
   async get(decisionId: string, options: RequestOptions = {}): Promise<LoggedDecision> {
-    if (decisionId === '')
-      throw new ReachError('invalid_request', 'An empty id names nothing; pass the decision_id of a receipt or result');
-    const path = `/v1/decisions/${encodeURIComponent(decisionId)}`;
-    return this.#call({ method: 'GET', path, retry: 'always', ...options });
+    const refusal = 'An empty id names nothing; pass the decision_id of a receipt or result';
+    return this.#api.get(`/v1/decisions/${pathSegment(decisionId, refusal)}`, options);
   }
 
   /** What would have changed under other weights, breakers, routes, agents or another model. Nothing is sent to anybody. */
   replay(request: ReplayRequestDraft, options: RequestOptions = {}): Promise<ReplayReport> {
-    return this.#call({
+    return this.#api.call({
       method: 'POST',
       path: '/v1/decisions:replay',
       body: request,
@@ -90,10 +85,5 @@ export class DecisionsClient {
   /** Closes the connections once running requests are done; only for one made by {@link DecisionsClient.connect}. */
   close(): Promise<void> {
     return this.transport.close();
-  }
-
-  async #call<T>(call: Omit<TransportCall, 'timeoutMs'> & { timeoutMs?: number }): Promise<T> {
-    const { body } = await this.transport.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, ...call });
-    return body;
   }
 }

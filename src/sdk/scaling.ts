@@ -1,6 +1,7 @@
 /** Scaling hints and statistics for programs and for the CLI (R34, R35). */
 import type { ScalingHint, Stats } from '../protocol/scaling';
 import type { RequestOptions } from './client-types';
+import { GatewayApi } from './gateway-api';
 import type { Transport } from './transport';
 
 export type { AgentStats, ScalingHint, Stats } from '../protocol/scaling';
@@ -27,11 +28,10 @@ export function stats(transport: Transport, options: ScalingFilter & RequestOpti
   return read(transport, '/v1/stats', options);
 }
 
-async function read<T>(
+function read<T>(
   transport: Transport,
   path: string,
   { agent, ...options }: ScalingFilter & RequestOptions,
 ): Promise<T> {
-  const call = { method: 'GET' as const, path, query: { agent }, retry: 'always' as const };
-  return (await transport.request<T>({ ...call, timeoutMs: REQUEST_TIMEOUT_MS, ...options })).body;
+  return new GatewayApi(transport, REQUEST_TIMEOUT_MS).get<T>(path, { query: { agent }, ...options });
 }

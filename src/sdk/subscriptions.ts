@@ -1,8 +1,8 @@
 /** Subscriptions for programs and for the CLI: who gets the events of which topics. */
-import { ReachError } from '../protocol/reach-error';
 import type { Subscription, SubscriptionBody } from '../protocol/subscription';
 import type { RequestOptions } from './client-types';
-import type { Transport, TransportCall } from './transport';
+import { allPages, GatewayApi, pathSegment } from './gateway-api';
+import type { Transport } from './transport';
 import type { Page } from './wire-types';
 
 export type { Subscription, SubscriptionBody } from '../protocol/subscription';
@@ -10,8 +10,6 @@ export type { EventFilter } from '../protocol/event-filter';
 
 /** Most time for one request, ms. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Pages that {@link SubscriptionsClient.all} asks for, items. */
-const PAGE = 200;
 
 /** Which subscriptions are listed; `topic`: those that would get events of this topic. */
 export interface SubscriptionFilter {
@@ -30,15 +28,19 @@ export interface SubscriptionFilter {
  * ```
  */
 export class SubscriptionsClient {
-  constructor(private readonly transport: Transport) {}
+  readonly #api: GatewayApi;
+
+  constructor(transport: Transport) {
+    this.#api = new GatewayApi(transport, REQUEST_TIMEOUT_MS);
+  }
 
   /** Creates a subscription, or replaces what it says. The same again changes nothing. */
   async put(id: string, body: SubscriptionBody, options: RequestOptions = {}): Promise<Subscription> {
-    return this.#call({ method: 'PUT', path: pathOf(id), body, ...options });
+    return this.#api.call({ method: 'PUT', path: pathOf(id), body, retry: 'always', ...options });
   }
 
   async get(id: string, options: RequestOptions = {}): Promise<Subscription> {
-    return this.#call({ method: 'GET', path: pathOf(id), ...options });
+    return this.#api.get(pathOf(id), options);
   }
 
   /** One page, by id. */
@@ -46,32 +48,18 @@ export class SubscriptionsClient {
     filter: SubscriptionFilter & { cursor?: string; limit?: number } = {},
     options: RequestOptions = {},
   ): Promise<Page<Subscription>> {
-    return this.#call({ method: 'GET', path: '/v1/subscriptions', query: { ...filter }, ...options });
+    return this.#api.get('/v1/subscriptions', { query: { ...filter }, ...options });
   }
 
   /** All of them, page by page. */
-  async *all(filter: SubscriptionFilter = {}, options: RequestOptions = {}): AsyncGenerator<Subscription> {
-    let cursor: string | undefined;
-    do {
-      const page = await this.list({ ...filter, cursor, limit: PAGE }, options);
-      yield* page.items;
-      cursor = page.next_cursor;
-    } while (cursor !== undefined);
+  all(filter: SubscriptionFilter = {}, options: RequestOptions = {}): AsyncGenerator<Subscription> {
+    return allPages((at) => this.list({ ...filter, ...at }, options));
   }
 
   /** Ends a subscription; events that were accepted before are delivered all the same. `not_found` when there is none. */
   async delete(id: string, options: RequestOptions = {}): Promise<void> {
-    await this.#call({ method: 'DELETE', path: pathOf(id), ...options, retry: 'unsent' });
-  }
-
-  async #call<T>(call: Omit<TransportCall, 'timeoutMs' | 'retry'> & Partial<Pick<TransportCall, 'retry'>>): Promise<T> {
-    const { body } = await this.transport.request<T>({ timeoutMs: REQUEST_TIMEOUT_MS, retry: 'always', ...call });
-    return body;
+    await this.#api.call({ method: 'DELETE', path: pathOf(id), ...options, retry: 'unsent' });
   }
 }
 
-/** A path segment; an empty one would ask for the whole list instead. */
-function pathOf(id: string): string {
-  if (id === '') throw new ReachError('invalid_request', 'An empty id names nothing; pass the one you were given');
-  return `/v1/subscriptions/${encodeURIComponent(id)}`;
-}
+const pathOf = (id: string) => `/v1/subscriptions/${pathSegment(id)}`;

@@ -1,23 +1,21 @@
 /** What the gateway answers, as the client hands it out: snake_case, ISO times, durations in ms. */
 import type { DeliverySummary } from '../protocol/callback-target';
 import type { Descriptor } from '../protocol/descriptor';
-import type { ErrorCode } from '../protocol/error-codes';
-import type { FieldError, Problem } from '../protocol/reach-error';
+import type { Problem } from '../protocol/reach-error';
 import type {
   AttemptRecord,
-  Candidate,
-  Decision,
-  Diagnosis,
-  Exclusion,
   InstanceState,
   JsonObject,
   ReachResult as WireResult,
   ReachStatus,
   Receipt,
-  ScoreFactors,
-  VersioningRecord,
 } from '../protocol/shapes';
 import type { AbilityStats } from '../protocol/world';
+
+export type { ReachSummary } from '../protocol/reach-summary';
+export type { RouteExplanation } from '../protocol/route-explanation';
+/** One hit of `POST /v1/abilities:search`. */
+export type { NearAbility as AbilityHit } from '../protocol/shapes';
 
 /** An agent's answer with its output typed by the caller: `ReachResult<{ label: string }>`. */
 export interface ReachResult<T = JsonObject> extends Omit<WireResult, 'output'> {
@@ -46,19 +44,6 @@ export type ReachView = WireResult | UnansweredView;
 export interface Cancelling {
   reach_id: string;
   status: ReachStatus;
-}
-
-/** One row of `GET /v1/reaches`. */
-export interface ReachSummary {
-  reach_id: string;
-  status: ReachStatus;
-  ability: string | null;
-  agent_name: string | null;
-  agent_version: string | null;
-  source_agent: string | null;
-  accepted_at: string;
-  ended_at: string | null;
-  duration_ms: number | null;
 }
 
 /** A page of a list. `next_cursor` is absent on the last one. */
@@ -95,7 +80,8 @@ export interface AgentView {
     p99_ms: number | null;
     failure_rate: number | null;
     in_flight: number;
-    queue_depth: number | null;
+    /** Reaches that wait for it, in all processes. */
+    queue_depth: number;
     requests: number;
   };
   status: InstanceState['status'];
@@ -125,37 +111,4 @@ export interface AbilityView {
     input_schema?: JsonObject | boolean;
     output_schema?: JsonObject | boolean;
   }[];
-}
-
-/** One hit of `POST /v1/abilities:search`. Scores are 0–1; under 0.5 is off topic. */
-export interface AbilityHit {
-  ability: string;
-  agent_name: string;
-  agent_version: string;
-  score: number;
-  confidence: number;
-}
-
-/** `POST /v1/route`: who would get this envelope and why; nothing was sent. */
-export interface RouteExplanation {
-  decision_id: string;
-  /** Null when nobody fits; then `code` and `diagnosis` say why. */
-  agent_name: string | null;
-  agent_version: string | null;
-  ability: string;
-  route_reason: string;
-  strategy: Decision['strategy'] | null;
-  confidence: number;
-  explored: boolean;
-  /** How its version was chosen, where there was a choice. */
-  versioning?: VersioningRecord;
-  candidates: Candidate[];
-  excluded: Exclusion[];
-  excluded_count: number;
-  /** The weights in use; `score` is their sum product with a candidate's factors. */
-  weights: Record<keyof ScoreFactors, number>;
-  code?: ErrorCode;
-  diagnosis?: Diagnosis;
-  /** Findings about the payload, when it is what nobody accepts. */
-  errors?: FieldError[];
 }

@@ -534,7 +534,7 @@ describe('agents and abilities', () => {
     expect((await reach(['abilities', '--out', target], agents)).code).toBe(2);
     const results = [{ ability: 'echo', agent_name: 'echo', agent_version: '1.0.0', score: 0.91, confidence: 0.5 }];
     expect((await reach(['abilities', '--search', 'again'], { status: 200, body: { results } })).out).toMatch(
-      /echo\s+echo#1\.0\.0\s+0\.910\s+0\.500/,
+      /SHARE\s+SCORE\s+CONFIDENCE\necho\s+echo#1\.0\.0\s+55 %\s+0\.910\s+0\.500\nbest first by SHARE/,
     );
   });
 
@@ -567,6 +567,31 @@ describe('agents and abilities', () => {
     ]);
   });
 
+  it('removes one version and says what went, or the whole agent', async () => {
+    const removed = {
+      agent_name: 'echo',
+      agent_version: '1.2.0',
+      instances: ['i-1', 'i-2'],
+      breakers: ['echo'],
+      versions_left: ['1.3.0'],
+      warnings: ['the route table still names echo#1.2.0'],
+    };
+    const one = await reach(['unregister', 'echo#1.2.0'], { status: 200, body: removed });
+    expect(one.code).toBe(0);
+    expect(one.out).toBe(
+      '✓ echo#1.2.0  removed with 2 instances and the circuit breakers of echo; left: 1.3.0\n  the route table still names echo#1.2.0\n',
+    );
+    expect(gateway.seen[0]).toMatchObject({ method: 'DELETE', path: '/v1/agents/echo' });
+    expect(String(gateway.seen[0]?.query)).toBe('version=1.2.0');
+    const all = await reach(['unregister', 'echo', '--json'], { status: 204, body: undefined });
+    expect([all.code, JSON.parse(all.out)]).toEqual([0, { agent_name: 'echo', removed: true }]);
+    expect(String(gateway.seen[1]?.query)).toBe('');
+    // An empty version is not all of them.
+    for (const args of [['echo#'], ['echo', '--agent-version', ''], ['echo#1.2.0', '--agent-version', '1.3.0']])
+      expect((await reach(['unregister', ...args], { status: 204, body: undefined })).code).toBe(2);
+    expect(gateway.seen).toHaveLength(2);
+  });
+
   it('finds the gateway by its configuration when nothing else names it', async () => {
     const { port } = new URL(gateway.url);
     const config = file('agent-reach.yaml', `server: {port: ${port}}\n`);
@@ -586,6 +611,7 @@ describe('help', () => {
       'gateway',
       'worker',
       'register',
+      'unregister',
       'agents',
       'abilities',
       'route',

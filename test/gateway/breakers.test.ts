@@ -36,7 +36,7 @@ beforeEach(async () => {
   const view = new RegistryView({ ...place.options, refreshIntervalMs: 60_000 });
   place.onClose(() => view.stop());
   await view.start();
-  api = new Api(await listen(new BreakerService(one.hub, new AgentCatalogue(view, one.hub))));
+  api = new Api(await listen(new BreakerService(one.hub, new AgentCatalogue(view, one.hub, { queueDepth: () => 0 }))));
   place.onClose(() => api.close());
 });
 afterEach(() => place.close());

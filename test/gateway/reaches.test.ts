@@ -237,6 +237,8 @@ describe('the list', () => {
       return ended.length === 6 ? answer.body : undefined;
     });
     expect(new Set(whole.items.map((row: { reach_id: string }) => row.reach_id))).toEqual(new Set(ids));
+    expect((await query({ agent: 'desk#1.0.0' })).body.items).toHaveLength(6);
+    expect((await query({ agent: 'desk#1.0.1' })).body.items).toEqual([]);
     expect(whole.items[0]).toEqual({
       reach_id: ids[5],
       status: 'dead_lettered',

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import { readyLine } from '../support/ready-line';
 
 const DIST = resolve(__dirname, '../../dist/src');
 
@@ -44,15 +45,10 @@ export async function startRoot(root: 'gateway' | 'worker', args: string[]): Pro
   const exited = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-  const ready = await new Promise<string>((done, fail) => {
-    let seen = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      seen += chunk.toString();
-      const announced = /^ready (\S+)$/m.exec(seen)?.[1];
-      if (announced) done(announced);
-    });
-    void exited.then((code) => fail(new Error(`${root} ended with ${code}: ${errors}`)));
-  });
+  const ready = await Promise.race([
+    readyLine(child),
+    exited.then((code) => Promise.reject(new Error(`${root} ended with ${code}: ${errors}`))),
+  ]);
   return {
     ready,
     child,

@@ -22,7 +22,7 @@ describe('tripping', () => {
     await Promise.all([one.hub.settled(), two.hub.settled()]);
     expect([...one.transitions, ...two.transitions]).toEqual([['closed', 'bypass']]);
     expect(one.hub.gate(KEY)).toMatchObject({ share: 0.05, mark: 'bypass' });
-    expect(one.hub.gate(KEY).detail).toMatch(/^bypass since \d\d:\d\d:\d\d: 6 of the last 6 calls failed$/);
+    expect(one.hub.gate(KEY).detail).toMatch(/^bypass since \d\d:\d\d:\d\d UTC: 6 of the last 6 calls failed$/);
     expect(one.hub.gate({ ...KEY, ability: 'translate' })).toEqual({
       share: 1,
       mark: null,

@@ -7,19 +7,18 @@ import { startEtcd, type RunningEngine } from '../../src/engines';
 import type { AgentVersion } from '../../src/protocol/world';
 import { Registry, RegistryView } from '../../src/registry';
 import { PrefixWatch } from '../../src/registry/mirror/prefix-watch';
-import { descriptorOf, eventually, openPlace, openRelay, refusal, sharedEtcdAddress, type Place } from './support';
+import {
+  descriptorOf,
+  eventually,
+  placesForEachTest,
+  openRelay,
+  refusal,
+  sharedEtcdAddress,
+  type Place,
+} from './support';
 
 const beat = { status: 'ready', load: 0 } as const;
-const places: Place[] = [];
-afterEach(async () => {
-  for (const place of places.splice(0)) await place.close();
-});
-
-function open(address?: string): Place {
-  const place = openPlace(address);
-  places.push(place);
-  return place;
-}
+const open = placesForEachTest();
 
 function newRegistry(place: Place): Registry {
   const registry = new Registry(place.options, { minTtlSec: 1 });

@@ -4,18 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEtcd, type RunningEngine } from '../../src/engines';
 import { RetryPermits, type RetryPermit, type RetryPermitsOptions } from '../../src/registry';
-import { eventually, openPlace, refusal, type Place } from './support';
+import { eventually, placesForEachTest, refusal, type Place } from './support';
 
-const places: Place[] = [];
-afterEach(async () => {
-  for (const place of places.splice(0)) await place.close();
-});
-
-function open(address?: string): Place {
-  const place = openPlace(address);
-  places.push(place);
-  return place;
-}
+const open = placesForEachTest();
 
 async function start(place: Place, extra: Partial<RetryPermitsOptions> = {}): Promise<RetryPermits> {
   const permits = new RetryPermits({ ...place.options, ...extra });

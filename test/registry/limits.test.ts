@@ -5,18 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startEtcd, type RunningEngine } from '../../src/engines';
 import { Bulkheads } from '../../src/policy/bulkhead';
 import { WorkerCensus, type WorkerCensusOptions } from '../../src/registry';
-import { eventually, openPlace, refusal, type Place } from './support';
+import { eventually, placesForEachTest, refusal, type Place } from './support';
 
-const places: Place[] = [];
-afterEach(async () => {
-  for (const place of places.splice(0)) await place.close();
-});
-
-function open(address?: string): Place {
-  const place = openPlace(address);
-  places.push(place);
-  return place;
-}
+const open = placesForEachTest();
 
 async function joined(place: Place, workerId: string, extra: Partial<WorkerCensusOptions> = {}): Promise<WorkerCensus> {
   const census = new WorkerCensus({ ...place.options, workerId, ...extra });

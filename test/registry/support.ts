@@ -47,6 +47,19 @@ export function openPlace(address = sharedEtcdAddress()): Place {
   };
 }
 
+/** For one suite: how its tests open places, which are closed after each of them. */
+export function placesForEachTest(): (address?: string) => Place {
+  const places: Place[] = [];
+  afterEach(async () => {
+    for (const place of places.splice(0)) await place.close();
+  });
+  return (address) => {
+    const place = openPlace(address);
+    places.push(place);
+    return place;
+  };
+}
+
 /** A valid descriptor with one ability. */
 export function descriptorOf(draft: Partial<DescriptorDraft> = {}): Descriptor {
   return descriptorSchema.parse({ name: 'refund', version: '1.0.0', capabilities: ['refund_order'], ...draft });

@@ -85,6 +85,10 @@ test('the table: read, written on condition, refused with pointers', async () =>
   for (const headers of conditions) {
     const lost = await api.put('/v1/routes', table, { headers });
     expect([lost.status, lost.body.code, lost.headers.etag]).toEqual([412, 'context_conflict', written.headers.etag]);
+    expect([lost.body.title, lost.body.detail]).toEqual([
+      expect.stringMatching(/route table/),
+      expect.stringMatching(/merge/),
+    ]);
   }
   for (const blank of ['', 'abc', '"a" "b"'])
     expectProblem(await api.put('/v1/routes', table, { headers: { 'if-match': blank } }), 'invalid_request');

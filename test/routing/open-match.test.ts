@@ -126,3 +126,34 @@ describe('texts as they come', () => {
     await expect(routerOf().searchAbilities(query)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 });
+
+describe('confidence', () => {
+  test('of one that is alone in the running is that of the match, not 1', async () => {
+    const router = routerOf([weather], { minFit: 0 });
+    const text = 'who wrote about sunshine';
+    const [hit] = await router.searchAbilities(text);
+    expect(hit!.confidence).toBeLessThan(1);
+    expect((await router.route(open(text))).confidence).toBe(hit!.confidence);
+    expect((await router.explain(open(text))).confidence).toBe(hit!.confidence);
+    // A named ability is no guess.
+    expect((await router.route(request({ ability: 'weather', payload: { text } }))).confidence).toBe(1);
+  });
+
+  test('counts who is near but cannot take it, and is less where the agents are alike', async () => {
+    const outlook = agent({
+      name: 'o',
+      version: '1.0.0',
+      capabilities: [{ name: 'outlook', description: '明天的天气预报 rain and sunshine tomorrow' }],
+    });
+    const resting = { ...outlook, instances: [instance({ status: 'draining' })] };
+    const text = 'rain and sunshine tomorrow';
+    const beside = await routerOf([weather, resting]).route(open(text));
+    expect(beside.chosen.agent_name).toBe('w');
+    expect(beside.confidence).toBeLessThan((await routerOf([weather]).route(open(text))).confidence);
+    const hits = await routerOf([weather, resting]).searchAbilities(text);
+    expect(beside.confidence).toBe(hits.find(({ agent_name }) => agent_name === 'w')!.confidence);
+    // Two agents of one ability divide nothing between them, but neither stands out.
+    const twin = { ...weather, name: 'v', descriptor: { ...weather.descriptor, name: 'v' } };
+    expect((await routerOf([weather, twin]).route(open(text))).confidence).toBe(0);
+  });
+});

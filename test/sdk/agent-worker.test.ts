@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { agentTaskQueue, type WorkerCall } from '../../src/protocol/worker-wire';
 import {
   AgentBusy,
@@ -12,6 +10,7 @@ import {
 } from '../../src/sdk/agent';
 import { call, echoDescriptor, quietLog, startRegistry, type ScriptedRegistry } from './scripted-registry';
 import type { ScriptedGateway } from './scripted-gateway';
+import { runWorkerWorkflow } from './worker-stage';
 import type { attempt, Ending } from './worker-workflow';
 
 /** A Temporal server as the suite's setup starts it. */
@@ -19,35 +18,11 @@ const address = process.env.TEST_TEMPORAL_ADDRESS ?? '127.0.0.1:7233';
 const suffix = `${process.pid}-${performance.timeOrigin}`.replace('.', '-');
 const workflowQueue = `sdk-test-${suffix}`;
 
-let connection: Connection;
-let native: NativeConnection;
-let client: Client;
-let workflows: Worker;
-let running: Promise<void>;
+const client = runWorkerWorkflow(address, workflowQueue);
 let gateway: ScriptedGateway;
 let registry: ScriptedRegistry;
 let agent: ReachAgent;
 let nth = 0;
-
-beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  connection = await Connection.connect({ address });
-  native = await NativeConnection.connect({ address });
-  client = new Client({ connection });
-  workflows = await Worker.create({
-    connection: native,
-    taskQueue: workflowQueue,
-    workflowsPath: require.resolve('./worker-workflow'),
-  });
-  running = workflows.run();
-});
-
-afterAll(async () => {
-  workflows.shutdown();
-  await running;
-  await native.close();
-  await connection.close();
-});
 
 afterEach(async () => {
   await agent.stop();
@@ -74,7 +49,7 @@ async function serve(handler: AgentHandler, options: Partial<AgentOptions> = {})
 
 function begin(queue: string, more: Partial<WorkerCall> = {}, startToCloseMs = 10_000) {
   const input = { ...call(), traceparent: '00-aa-bb-01', ...more } as WorkerCall;
-  return client.workflow.start<typeof attempt>('attempt', {
+  return client().workflow.start<typeof attempt>('attempt', {
     workflowId: `attempt-${queue}-${(nth += 1)}`,
     taskQueue: workflowQueue,
     args: [input, queue, startToCloseMs],

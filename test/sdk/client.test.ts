@@ -250,6 +250,8 @@ describe('the rest of the API', () => {
     expect(await client.searchAbilities('refund', { limit: 3 })).toEqual([{ ability: 'a' }]);
     await client.registerDescriptor('name: echo\n', { dryRun: true });
     await client.registerDescriptor('{"name":"echo"}', { replace: true });
+    await client.removeAgentVersion('echo', '1.2.0');
+    await client.removeAgent('echo');
     const lines = gateway.seen.map(
       ({ method, path, query }) => `${method} ${path}${query.size > 0 ? `?${query}` : ''}`,
     );
@@ -266,9 +268,11 @@ describe('the rest of the API', () => {
       'POST /v1/abilities:search',
       'POST /v1/agents?dry_run=true',
       'POST /v1/agents?replace=true',
+      'DELETE /v1/agents/echo?version=1.2.0',
+      'DELETE /v1/agents/echo',
     ]);
     expect(gateway.seen[0]).toMatchObject({ headers: { prefer: 'respond-async' }, json: { mode: 'async' } });
-    expect(gateway.seen.slice(-2).map(({ headers }) => headers['content-type'])).toEqual([
+    expect(gateway.seen.slice(-4, -2).map(({ headers }) => headers['content-type'])).toEqual([
       'application/yaml',
       'application/json',
     ]);
@@ -277,6 +281,10 @@ describe('the rest of the API', () => {
   it('refuses an empty id, which would ask for the list', async () => {
     await start(() => DONE);
     expect(() => client.get('')).toThrow(ReachError);
+    // Without a version the same request would remove everything.
+    await expect(client.removeAgentVersion('echo', '')).rejects.toThrow(ReachError);
+    await expect(client.removeAgent('')).rejects.toThrow(ReachError);
+    expect(gateway.seen).toEqual([]);
   });
 
   it.each(['localhost:8080', 'ftp://x', ''])('refuses `%s` as a gateway', async (url) => {

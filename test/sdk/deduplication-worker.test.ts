@@ -1,7 +1,5 @@
 /** Deliveries that come twice to an agent that runs as a Temporal worker (R7, R37), recorded on a real etcd. */
 import { randomUUID } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { WorkerCall } from '../../src/protocol/worker-wire';
 import { ReachAgent, type AgentHandler } from '../../src/sdk/agent';
 import { EtcdDeduplicationStore } from '../../src/sdk/dedup/etcd';
@@ -9,36 +7,18 @@ import { sharedEtcdAddress } from '../registry/support';
 import { temporalAddress } from '../support/temporal';
 import type { ScriptedGateway } from './scripted-gateway';
 import { call, echoDescriptor, quietLog, startRegistry, type ScriptedRegistry } from './scripted-registry';
+import { runWorkerWorkflow } from './worker-stage';
 import type { attempt, Ending } from './worker-workflow';
 
 const workflowQueue = `dedup-test-${randomUUID()}`;
 const address = temporalAddress();
 
-let connection: Connection;
-let native: NativeConnection;
-let client: Client;
-let workflows: Worker;
-let running: Promise<void>;
+const client = runWorkerWorkflow(address, workflowQueue);
 let gateway: ScriptedGateway;
 let registry: ScriptedRegistry;
 let store: EtcdDeduplicationStore;
 let agents: ReachAgent[];
 
-beforeAll(async () => {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  connection = await Connection.connect({ address });
-  native = await NativeConnection.connect({ address });
-  client = new Client({ connection });
-  const workflowsPath = require.resolve('./worker-workflow');
-  workflows = await Worker.create({ connection: native, taskQueue: workflowQueue, workflowsPath });
-  running = workflows.run();
-});
-afterAll(async () => {
-  workflows.shutdown();
-  await running;
-  await native.close();
-  await connection.close();
-});
 beforeEach(async () => {
   agents = [];
   ({ gateway, registry } = await startRegistry());
@@ -68,7 +48,7 @@ async function serve(handler: AgentHandler): Promise<string> {
 
 async function deliver(queue: string, more: Partial<WorkerCall> = {}): Promise<Ending> {
   const input = { ...call(), traceparent: '00-aa-bb-01', ...more } as WorkerCall;
-  return client.workflow.execute<typeof attempt>('attempt', {
+  return client().workflow.execute<typeof attempt>('attempt', {
     workflowId: `attempt-${randomUUID()}`,
     taskQueue: workflowQueue,
     args: [input, queue, 10_000],

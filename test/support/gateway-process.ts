@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { Api } from './api';
 import { gatewaySettings, type TestGatewayOptions } from './gateway';
+import { readyLine } from './ready-line';
 
 const ROOT = resolve(__dirname, '../../dist/src/gateway.js');
 
@@ -29,7 +30,7 @@ export async function startGatewayProcess(options: TestGatewayOptions & { platfo
     child.once('exit', (code, signal) => settle(signal ?? code)),
   );
   const url = await Promise.race([
-    readyUrl(child),
+    readyLine(child),
     ended.then((how) => Promise.reject(new Error(`the gateway ended (${how}) before it was ready`))),
   ]);
   const api = new Api(url);
@@ -44,15 +45,4 @@ export async function startGatewayProcess(options: TestGatewayOptions & { platfo
       await api.close();
     },
   };
-}
-
-function readyUrl(child: ChildProcess): Promise<string> {
-  return new Promise((settle) => {
-    let seen = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      seen += chunk.toString('utf8');
-      const url = /^ready (\S+)$/m.exec(seen)?.[1];
-      if (url) settle(url);
-    });
-  });
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ErrorCode } from '../../src/protocol/error-codes';
@@ -11,12 +10,10 @@ import {
   type InvokeInput,
   type InvokeOutcome,
   type ReachActivities,
-  type ReachFailure,
-  type ReachInput,
-  type ReachOutput,
 } from '../../workflows/messages';
 import { reachInput, routedTo } from '../support/reach-input';
 import { createTemporalBench, type TemporalBench } from '../support/temporal';
+import { runsOn } from './runs';
 
 let bench: TemporalBench;
 let script: Partial<ReachActivities>;
@@ -71,18 +68,7 @@ beforeEach(() => {
   script = {};
 });
 
-const start = (input: ReachInput) =>
-  bench.client.workflow.start('reach', { workflowId: `r-${randomUUID()}`, taskQueue: bench.taskQueue, args: [input] });
-const run = async (input: ReachInput) => (await start(input)).result() as Promise<ReachOutput>;
-
-async function failureOf(input: ReachInput): Promise<ReachFailure> {
-  const error = await run(input).then(
-    () => Promise.reject(new Error('the reach completed')),
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof ApplicationFailure)) throw error;
-  return error.cause.details?.[0] as ReachFailure;
-}
+const { start, run, failureOf } = runsOn(() => bench);
 
 describe('reach', () => {
   it('completes with the answer of the agent that the gateway chose', async () => {

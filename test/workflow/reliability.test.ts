@@ -1,23 +1,14 @@
 /** What the reliability layer asks of the workflow: turned away is not called, grants are obeyed, fallbacks stand in. */
 import { randomUUID } from 'node:crypto';
-import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../../src/protocol/error-codes';
 import { ReachError } from '../../src/protocol/reach-error';
 import type { AttemptRecord, Fallback } from '../../src/protocol/shapes';
 import { agentTaskQueue } from '../../src/protocol/worker-wire';
-import type {
-  InvokeFailure,
-  InvokeInput,
-  ReachActivities,
-  ReachFailure,
-  ReachInput,
-  ReachOutput,
-  RouteInput,
-  SettleInput,
-} from '../../workflows/messages';
+import type { InvokeFailure, InvokeInput, ReachActivities, RouteInput, SettleInput } from '../../workflows/messages';
 import { reachInput, routedTo } from '../support/reach-input';
 import { createTemporalBench, type TemporalBench } from '../support/temporal';
+import { runsOn } from './runs';
 
 let bench: TemporalBench;
 let script: Partial<ReachActivities>;
@@ -86,18 +77,7 @@ const failsWith =
   async (input: InvokeInput) =>
     thrown(failure(code, [attempt(input, { code, ...more })]));
 
-const start = (input: ReachInput) =>
-  bench.client.workflow.start('reach', { workflowId: `r-${randomUUID()}`, taskQueue: bench.taskQueue, args: [input] });
-const run = async (input: ReachInput) => (await start(input)).result() as Promise<ReachOutput>;
-
-async function failureOf(input: ReachInput): Promise<ReachFailure> {
-  const error = await run(input).then(
-    () => Promise.reject(new Error('the reach completed')),
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof ApplicationFailure)) throw error;
-  return error.cause.details?.[0] as ReachFailure;
-}
+const { start, run, failureOf } = runsOn(() => bench);
 
 describe('turned away', () => {
   it.each(['circuit_open', 'overloaded'] as const)('%s moves on to the next agent, which is no retry', async (code) => {

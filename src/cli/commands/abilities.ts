@@ -8,7 +8,7 @@ import type { CliIo } from '../io';
 import { parseWhole } from '../parse';
 import { status } from '../render/status';
 import { facts, table } from '../render/table';
-import { agentOf, fit, score } from '../render/text';
+import { agentOf, fit, score, SHARE_NOTE, shareOf } from '../render/text';
 import type { CliContext, Session } from '../session';
 
 interface AbilitiesOptions {
@@ -119,8 +119,9 @@ function renderHits(hits: readonly AbilityHit[], io: CliIo): string {
   const rows = hits.map((hit) => [
     hit.ability,
     agentOf(hit.agent_name, hit.agent_version),
+    shareOf(hit),
     score(hit.score),
     score(hit.confidence),
   ]);
-  return table(['ABILITY', 'AGENT', 'SCORE', 'CONFIDENCE'], rows, io);
+  return `${table(['ABILITY', 'AGENT', 'SHARE', 'SCORE', 'CONFIDENCE'], rows, io)}\n${io.color.dim(SHARE_NOTE)}`;
 }

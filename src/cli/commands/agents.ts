@@ -1,21 +1,22 @@
 import type { Command } from 'commander';
 import type { InstanceState } from '../../protocol/shapes';
 import type { AgentView } from '../../sdk/wire-types';
+import { noSuchVersion, parseAgentRef, type AgentRef } from '../agent-ref';
 import type { CliIo } from '../io';
 import { status } from '../render/status';
 import { facts, table } from '../render/table';
 import { ago, count, duration, measured, percent } from '../render/text';
 import type { CliContext, Session } from '../session';
 
-/** `agents [NAME]`. */
+/** `agents [NAME[#VERSION]]`. */
 export function addAgents(program: Command, { run }: CliContext): void {
   program
     .command('agents')
     .description('the agents there are, or everything about one')
-    .argument('[name]')
+    .argument('[name]', 'NAME, or NAME#VERSION for one version of it')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ agent-reach agents\n  $ agent-reach agents product_qa\n  $ agent-reach agents --json | jq -r ".items[].name"',
+      '\nExamples:\n  $ agent-reach agents\n  $ agent-reach agents product_qa\n  $ agent-reach agents product_qa#1.2.0\n  $ agent-reach agents --json | jq -r ".items[].name"',
     )
     .action((name: string | undefined, _options: unknown, command: Command) =>
       run(command, (session) => (name === undefined ? listAgents(session) : showAgent(session, name))),
@@ -60,18 +61,38 @@ function renderAgents(agents: readonly AgentView[], io: CliIo): string {
   );
 }
 
-async function showAgent({ client, io, print }: Session, name: string): Promise<void> {
-  const agent = await client.agent(name);
-  print(agent, () => renderAgent(agent, io));
+async function showAgent({ client, io, print }: Session, text: string): Promise<void> {
+  const ref = parseAgentRef(text);
+  const agent = await client.agent(ref.name);
+  const shown = ref.version === undefined ? agent : atVersion(agent, ref);
+  print(shown, () => renderAgent(shown, io, agent.versions.length > shown.versions.length ? ', all versions' : ''));
 }
 
-function renderAgent(agent: AgentView, io: CliIo): string {
+/** What an agent has of one version. Its status and its measurements stay those of all: nobody counts them by version. */
+function atVersion(agent: AgentView, ref: AgentRef): AgentView {
+  const { version } = ref;
+  const versions = agent.versions.filter((one) => one.version === version);
+  if (versions.length === 0)
+    throw noSuchVersion(
+      ref,
+      agent.versions.map((one) => one.version),
+    );
+  return {
+    ...agent,
+    versions,
+    instances: agent.instances.filter((one) => one.version === version),
+    abilities: agent.abilities.filter((one) => one.agent_version === version),
+  };
+}
+
+/** `whose`: behind the names of facts that are of more than what is shown. */
+function renderAgent(agent: AgentView, io: CliIo, whose: string): string {
   const { stats } = agent;
   const [newest] = agent.versions;
   const top = facts(
     [
       ['agent', io.color.bold(agent.name)],
-      ['status', status(agent.status, io.color)],
+      [`status${whose}`, status(agent.status, io.color)],
       ['about', newest?.descriptor.description],
       [
         'versions',
@@ -80,13 +101,13 @@ function renderAgent(agent: AgentView, io: CliIo): string {
       ['endpoint', newest?.descriptor.endpoint?.protocol],
       ['accepts', newest?.descriptor.accepted_message_types.join(', ')],
       [
-        'requests',
+        `requests${whose}`,
         stats.requests === 0
           ? 'none yet'
           : `${stats.requests}, ${percent(stats.failure_rate)} failed, ${stats.in_flight} in flight`,
       ],
       [
-        'latency',
+        `latency${whose}`,
         stats.p50_ms === null
           ? undefined
           : `p50 ${measured(stats.p50_ms)}, p95 ${measured(stats.p95_ms)}, p99 ${measured(stats.p99_ms)}`,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
 import { MAX_OVERRIDE_SEC, type BreakerItem, type BreakerOverrideRequest } from '../../protocol/breaker-override';
 import { Transport, type TransportCall } from '../../sdk/transport';
+import { parseAgentAt, type AgentRef } from '../agent-ref';
 import { UsageError } from '../exit-codes';
 import { parseDuration } from '../parse';
 import { printableAnswers } from '../printable';
@@ -26,12 +27,14 @@ class BreakersClient {
     return this.request({ method: 'GET', path: '/v1/breakers', query: { all: all || undefined }, signal });
   }
 
-  hold({ agent, ability }: Target, body: BreakerOverrideRequest): Promise<Items> {
-    return this.request({ method: 'PUT', path: pathOf(agent, ability), body });
+  hold(target: Target, request: Omit<BreakerOverrideRequest, 'version'>): Promise<Items> {
+    const { version } = target;
+    return this.request({ method: 'PUT', path: pathOf(target), body: { ...request, version } });
   }
 
-  release({ agent, ability }: Target, version: string | undefined): Promise<Items> {
-    return this.request({ method: 'DELETE', path: pathOf(agent, ability), query: { version } });
+  release(target: Target): Promise<Items> {
+    const { version } = target;
+    return this.request({ method: 'DELETE', path: pathOf(target), query: { version } });
   }
 
   private async request(call: Omit<TransportCall, 'timeoutMs' | 'retry'>): Promise<Items> {
@@ -39,8 +42,8 @@ class BreakersClient {
   }
 }
 
-interface Target {
-  agent: string;
+/** Without a version, the breakers of all versions. */
+interface Target extends AgentRef {
   ability: string;
 }
 
@@ -59,7 +62,7 @@ export function addBreakers(program: Command, context: CliContext): void {
     .option('--watch', 'look again every second until interrupted')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ agent-reach breakers --watch\n  $ agent-reach breakers open refund_agent refund_progress --reason "bank maintenance" --for 30m\n  $ agent-reach breakers auto refund_agent refund_progress',
+      '\nExamples:\n  $ agent-reach breakers --watch\n  $ agent-reach breakers open refund_agent refund_progress --reason "bank maintenance" --for 30m\n  $ agent-reach breakers auto refund_agent#1.2.0 refund_progress',
     )
     .action((options: { all?: boolean; watch?: boolean }, command: Command) =>
       withBreakers(context, command, (session, client) =>
@@ -79,15 +82,16 @@ function addHold(
   breakers
     .command(name)
     .description(`${effect}, whatever the breaker itself finds`)
-    .argument('<agent>')
+    .argument('<agent>', 'NAME, or NAME#VERSION for this version only')
     .argument('<ability>')
     .requiredOption('--reason <text>', 'why; told to whoever is refused')
     .option('--for <duration>', 'then it is on its own again, such as 10m; default: until `breakers auto`', parseHold)
-    .option('--agent-version <version>', 'this version only')
+    .option('--agent-version <version>', 'the same as NAME#VERSION')
     .action((agent: string, ability: string, options: HoldOptions, command: Command) =>
       withBreakers(context, command, async ({ io, print }, client) => {
-        const { reason, for: seconds, agentVersion: version } = options;
-        const answer = await client.hold({ agent, ability }, { state, reason, expires_in_sec: seconds, version });
+        const { reason, for: seconds, agentVersion } = options;
+        const target = { ...parseAgentAt(agent, agentVersion), ability };
+        const answer = await client.hold(target, { state, reason, expires_in_sec: seconds });
         print(answer, () => renderOutcome(answer.items, io.color));
       }),
     );
@@ -97,12 +101,12 @@ function addAuto(breakers: Command, context: CliContext): void {
   breakers
     .command('auto')
     .description('take back what `open` or `close` said')
-    .argument('<agent>')
+    .argument('<agent>', 'NAME, or NAME#VERSION for this version only')
     .argument('<ability>')
-    .option('--agent-version <version>', 'this version only')
+    .option('--agent-version <version>', 'the same as NAME#VERSION')
     .action((agent: string, ability: string, { agentVersion }: Pick<HoldOptions, 'agentVersion'>, command: Command) =>
       withBreakers(context, command, async ({ io, print }, client) => {
-        const answer = await client.release({ agent, ability }, agentVersion);
+        const answer = await client.release({ ...parseAgentAt(agent, agentVersion), ability });
         print(answer, () => renderOutcome(answer.items, io.color));
       }),
     );
@@ -151,8 +155,7 @@ function withBreakers(
   });
 }
 
-function pathOf(agent: string, ability: string): string {
-  if (agent === '' || ability === '')
-    throw new UsageError('name the agent and the ability; an empty name names nothing');
-  return `/v1/agents/${encodeURIComponent(agent)}/abilities/${encodeURIComponent(ability)}/breaker`;
+function pathOf({ name, ability }: Target): string {
+  if (ability === '') throw new UsageError('name the ability; an empty name names nothing');
+  return `/v1/agents/${encodeURIComponent(name)}/abilities/${encodeURIComponent(ability)}/breaker`;
 }

@@ -17,7 +17,7 @@ export function addList(program: Command, { run, io }: CliContext): void {
     .description('reaches, newest first; a new one shows up within about a second')
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
     .option('--ability <name>', 'only for this ability')
-    .option('--agent <name>', 'only those of this agent')
+    .option('--agent <name[#version]>', 'only those of this agent')
     .option('--source <agent>', 'only from this sender')
     .option('--since <time>', 'ISO time, or how long ago such as 15m', (text) => parseSince(text))
     .option('--limit <n>', 'rows of a page', (text) => parseWhole(text, 1, 200), 20)

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { ReachError } from '../../protocol/reach-error';
 import { splitTarget } from '../../protocol/route-table';
 import type { RouteEntry, RoutesClient } from '../../sdk/routes';
+import { parseAgentRef } from '../agent-ref';
 import { readPayload } from '../envelope-options';
 import { UsageError } from '../exit-codes';
 import { printableAnswers } from '../printable';
@@ -40,7 +41,7 @@ function addList(group: Command, { run }: CliContext): void {
     .description('the route table; with --json as `routes set` takes it back')
     .option('--ability <name>', 'for this ability')
     .option('--group <name>', 'for this caller group')
-    .option('--agent <name>', 'of this agent')
+    .option('--agent <name[#version]>', 'of this agent')
     .action((options: ListOptions, self: Command) =>
       run(self, async (session) => {
         const { routes, etag } = await clientOf(session).get({ signal: session.io.signal });
@@ -56,8 +57,15 @@ function isWanted({ ability, from, to }: RouteEntry, wanted: ListOptions): boole
   return (
     (wanted.ability === undefined || ability === wanted.ability) &&
     (wanted.group === undefined || from === wanted.group) &&
-    (wanted.agent === undefined || splitTarget(to).name === wanted.agent)
+    isOf(to, wanted.agent)
   );
+}
+
+/** Whether a route leads to this agent, or to this version of it; undefined means any. */
+function isOf(to: string, agent: string | undefined): boolean {
+  if (agent === undefined) return true;
+  const { name, version } = parseAgentRef(agent);
+  return version === undefined ? splitTarget(to).name === name : to === `${name}#${version}`;
 }
 
 function addSet(group: Command, { run }: CliContext): void {
@@ -115,9 +123,7 @@ function addRemove(group: Command, { run }: CliContext): void {
     .action((ability: string, from: string, { agent }: { agent?: string }, self: Command) =>
       run(self, async (session) => {
         const isMeant = (route: RouteEntry) =>
-          route.ability === ability &&
-          route.from === from &&
-          (agent === undefined || route.to === agent || splitTarget(route.to).name === agent);
+          route.ability === ability && route.from === from && isOf(route.to, agent);
         const change = (routes: readonly RouteEntry[]) => {
           const kept = routes.filter((route) => !isMeant(route));
           if (kept.length < routes.length) return kept;

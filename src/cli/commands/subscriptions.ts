@@ -43,7 +43,7 @@ function addList(group: Command, { run }: CliContext): void {
     .command('list')
     .description('subscriptions by id')
     .option('--topic <topic>', 'those that would get events of this topic')
-    .option('--agent <name>', 'of this agent')
+    .option('--agent <name[#version]>', 'of this agent')
     .option('--ability <name>', 'for this ability')
     .option('--limit <n>', 'rows of a page', (text) => parseWhole(text, 1, 200), 50)
     .option('--cursor <cursor>', 'the next page, as the last one named it')

@@ -10,7 +10,7 @@ export function addFilterOptions(command: Command): Command {
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
     .option('--code <code>', 'only with this error code, such as agent_unavailable')
     .option('--ability <name>', 'only for this ability')
-    .option('--agent <name>', 'only those of this agent')
+    .option('--agent <name[#version]>', 'only those of this agent')
     .option('--source <agent>', 'only from this sender')
     .option('--since <time>', 'failed since: ISO time, or how long ago such as 2h', (text) => parseSince(text))
     .option('--until <time>', 'failed before: ISO time, or how long ago', (text) => parseSince(text));

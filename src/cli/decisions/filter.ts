@@ -5,7 +5,7 @@ import { parseSince } from '../parse';
 /** Adds an option for each field of the filter. */
 export function addFilterOptions(command: Command): Command {
   return command
-    .option('--agent <name>', 'that chose this agent, name or name#version')
+    .option('--agent <name[#version]>', 'that chose this agent')
     .option('--ability <name>', 'for this ability')
     .option('--reason <text>', 'with this diagnosis, such as breaker_open, or with these words in the reason')
     .option('--reach <id>', 'that this reach took')

@@ -2,7 +2,7 @@ import type { Context, ContextConflict, ContextPatched } from '../../protocol/co
 import type { CliIo } from '../io';
 import { printable } from '../printable';
 import { table } from './table';
-import { ago } from './text';
+import { ago, size } from './text';
 
 /** The fields of a context as a table, one a line. */
 export function renderContext({ context_id: id, fields }: Context, io: Pick<CliIo, 'columns' | 'color'>): string {
@@ -28,11 +28,18 @@ export function renderPatched({ fields, deleted }: ContextPatched, { color }: Pi
 
 /** What stood in the way of a write, a field a line: seen, current, and the value that is there now. */
 export function renderConflicts(conflicts: readonly ContextConflict[], io: Pick<CliIo, 'columns' | 'color'>): string {
-  const rows = printable([...conflicts]).map(({ field, base_version, current_version, current_value }) => [
-    field,
-    base_version === 0 ? 'none' : String(base_version),
-    current_version === 0 ? 'none' : String(current_version),
-    current_version === 0 ? '' : JSON.stringify(current_value),
+  const rows = printable([...conflicts]).map((conflict) => [
+    conflict.field,
+    conflict.base_version === 0 ? 'none' : String(conflict.base_version),
+    conflict.current_version === 0 ? 'none' : String(conflict.current_version),
+    currentOf(conflict),
   ]);
   return table(['FIELD', 'SEEN', 'CURRENT', { title: 'VALUE', flexible: true }], rows, io);
+}
+
+/** The value that is there; of one that is too large for an answer how large it is, and where to read it. */
+function currentOf({ current_version, current_value, current_value_ref: ref }: ContextConflict): string {
+  if (current_version === 0) return '';
+  if (ref === undefined) return JSON.stringify(current_value);
+  return `${size(ref.bytes)}, stored as a blob; read it with GET ${ref.href}`;
 }

@@ -2,7 +2,7 @@
 import type { Diagnosis, DiagnosedAgent } from '../../protocol/shapes';
 import type { CliIo } from '../io';
 import { table } from './table';
-import { agentOf, ago, duration, score } from './text';
+import { agentOf, ago, duration, score, SHARE_NOTE, shareOf } from './text';
 
 /** Where it is printed. `columns` undefined: nothing is cut. */
 export type Place = Pick<CliIo, 'color' | 'columns'>;
@@ -25,14 +25,17 @@ export function renderDiagnosis(diagnosis: Diagnosis, place: Place, said = ''): 
 }
 
 /**
- * A message without what the table of agents says better: who they are and what keeps each. A message of another form is
- * left as it is.
+ * A message without what stands below it: the table of agents says better who they are and what keeps each, and the advice
+ * has a line of its own. A message of another form is left as it is.
  */
 export function shortMessage(message: string, diagnosis: Diagnosis | undefined): string {
-  const at = (diagnosis?.agents ?? [])
-    .map(({ agent_name, agent_version }) => message.indexOf(`: ${agent_name} ${agent_version}: `))
+  const { agents = [], advice } = diagnosis ?? {};
+  const ownLine = advice === undefined ? '' : `; ${advice}`;
+  const said = ownLine !== '' && message.endsWith(ownLine) ? message.slice(0, -ownLine.length) : message;
+  const at = agents
+    .map(({ agent_name, agent_version }) => said.indexOf(`: ${agent_name} ${agent_version}: `))
     .filter((position) => position >= 0);
-  return at.length === 0 ? message : message.slice(0, Math.min(...at));
+  return at.length === 0 ? said : said.slice(0, Math.min(...at));
 }
 
 const SEARCH = "agent-reach abilities --search 'what it should do'";
@@ -85,15 +88,17 @@ function renderCandidates({ candidates = [] }: Diagnosis, place: Place): string 
   const rows = candidates.map((near) => [
     near.ability,
     agentOf(near.agent_name, near.agent_version),
+    shareOf(near),
     score(near.score),
     score(near.confidence),
   ]);
-  return table(['NEAREST', 'AGENT', 'SCORE', 'CONFIDENCE'], rows, place).replace(/^/gm, '  ');
+  const told = table(['NEAREST', 'AGENT', 'SHARE', 'SCORE', 'CONFIDENCE'], rows, place);
+  return `${told}\n${place.color.dim(SHARE_NOTE)}`.replace(/^/gm, '  ');
 }
 
 /** The detail without the status and the time, which have columns of their own. */
 function reasonOf({ detail, status }: DiagnosedAgent): string {
-  const short = (detail || status || '').replace(/^[a-z_]+ since \d\d:\d\d:\d\d(: |$)/, '');
+  const short = (detail || status || '').replace(/^[a-z_]+ since \d\d:\d\d:\d\d(?: UTC)?(: |$)/, '');
   return short || status;
 }
 

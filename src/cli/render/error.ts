@@ -1,9 +1,10 @@
-import type { FieldError, ReachError } from '../../protocol/reach-error';
+import type { ReachError } from '../../protocol/reach-error';
 import type { CliIo } from '../io';
 import { printable } from '../printable';
 import { renderAttempts } from './attempts';
 import { renderConflicts } from './context';
 import { shortMessage, nextCommands, renderDiagnosis } from './diagnosis';
+import { renderFindings, saidOnce } from './findings';
 import { duration } from './text';
 
 type Colors = CliIo['color'];
@@ -12,9 +13,10 @@ type Colors = CliIo['color'];
 export function renderError(error: ReachError, color: Colors, columns?: number): string {
   const { errors = [], diagnosis, extra = {} } = printable({ ...error.options, cause: undefined });
   const message = printable(error.message);
-  const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${shortMessage(message, diagnosis)}`];
+  // Conflicts are findings with more to them, and are told in their place.
+  const { headline, ...found } = saidOnce(error.code, shortMessage(message, diagnosis), extra.conflicts ? [] : errors);
+  const lines = [`${color.red('✗')} ${color.bold(error.code)}  ${headline}`, ...renderFindings(found, color)];
   if (extra.conflicts) lines.push(indent(renderConflicts(extra.conflicts, { columns: undefined, color })));
-  else for (const finding of errors) lines.push(renderFinding(finding, color));
   // Indented by the renderer itself, so that its table knows the width it has.
   const why = diagnosis && renderDiagnosis(diagnosis, { color, columns }, message);
   if (why) lines.push(why);
@@ -23,11 +25,6 @@ export function renderError(error: ReachError, color: Colors, columns?: number):
   if (known) lines.push(color.dim(`  ${known}`));
   for (const step of nextSteps(error)) lines.push(`  ${color.dim('→')} ${printable(step)}`);
   return `${lines.join('\n')}\n`;
-}
-
-/** One finding about a document: where, what, and how to mend it. */
-export function renderFinding({ pointer, message, fix }: FieldError, color: Colors): string {
-  return `  ${color.cyan(pointer || '/')}  ${message}${fix ? color.dim(` – ${fix}`) : ''}`;
 }
 
 function knownOf(extra: NonNullable<ReachError['options']['extra']>): string {
@@ -39,7 +36,8 @@ function nextSteps(error: ReachError): string[] {
   const { extra = {}, retryAfterMs, diagnosis } = error.options;
   const steps: string[] = [];
   if (extra.reach_id) steps.push(`agent-reach trace ${extra.reach_id}`);
-  if (error.toProblem().retryable && error.code !== 'engine_unavailable') {
+  const comesBack = diagnosis?.reason !== 'never_registered' && error.code !== 'engine_unavailable';
+  if (comesBack && error.toProblem().retryable) {
     steps.push(
       retryAfterMs === undefined
         ? 'the same request may work later'

@@ -2,7 +2,7 @@ import type { Candidate, ScoreFactors } from '../../protocol/shapes';
 import type { RouteExplanation } from '../../sdk/wire-types';
 import type { CliIo } from '../io';
 import { nextCommands, renderDiagnosis, shortMessage } from './diagnosis';
-import { renderFinding } from './error';
+import { renderFindings, saidOnce, type SaidOnce } from './findings';
 import { table } from './table';
 import { agentOf, duration, score } from './text';
 
@@ -16,13 +16,16 @@ const FACTORS = Object.keys(FACTOR_TITLES) as (keyof ScoreFactors)[];
 /** Why this agent, or why nobody: candidates with every factor, exclusions with reasons, the diagnosis (R16, R17, R22). */
 export function renderRoute(route: RouteExplanation, io: CliIo): string {
   const { color } = io;
-  const parts = [headline(route, color)];
+  const short = shortMessage(route.route_reason, route.diagnosis);
+  const said = saidOnce(route.code ?? '', short, route.errors ?? []);
+  const parts = [headline(route, said, color)];
   if (route.candidates.length > 0) parts.push(candidates(route, io));
   const told = route.diagnosis?.agents?.length ?? 0;
   if (route.excluded.length > 0 && told === 0) parts.push(exclusions(route, io));
   const why = route.diagnosis && renderDiagnosis(route.diagnosis, io, route.route_reason);
   if (why) parts.push(why);
-  if (route.errors?.length) parts.push(route.errors.map((finding) => renderFinding(finding, color)).join('\n'));
+  const findings = renderFindings(said, color);
+  if (findings.length > 0) parts.push(findings.join('\n'));
   const steps = stepsAfter(route).map((step) => `  ${color.dim('→')} ${step}`);
   if (steps.length > 0) parts.push(steps.join('\n'));
   return parts.join('\n\n');
@@ -36,9 +39,8 @@ function stepsAfter({ diagnosis }: RouteExplanation): string[] {
   return [...again, ...nextCommands(diagnosis)];
 }
 
-function headline(route: RouteExplanation, color: CliIo['color']): string {
-  if (route.agent_name === null)
-    return `${color.red('✗')} ${color.bold(route.code ?? 'nobody')}  ${shortMessage(route.route_reason, route.diagnosis)}`;
+function headline(route: RouteExplanation, said: SaidOnce, color: CliIo['color']): string {
+  if (route.agent_name === null) return `${color.red('✗')} ${color.bold(route.code ?? 'nobody')}  ${said.headline}`;
   const how = [route.strategy, `confidence ${route.confidence.toFixed(2)}`, `ability ${route.ability}`]
     .filter(Boolean)
     .join(' · ');

@@ -28,8 +28,25 @@ export const score = (value: number): string => value.toFixed(3);
 export const percent = (share: number | null | undefined): string =>
   typeof share === 'number' ? `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %` : '-';
 
+/** What a table of {@link shareOf} is sorted by, and how its columns belong together. */
+export const SHARE_NOTE = 'best first by SHARE, of the likelihood among all; confidence = score × share';
+
+/**
+ * The share of the likelihood that falls to a hit by meaning, which puts it in its place among the others; its confidence is
+ * the score times that. `-` where a score of 0 leaves nothing to tell it from.
+ */
+export const shareOf = ({ score: fits, confidence }: { score: number; confidence: number }): string =>
+  fits > 0 ? percent(Math.min(1, Math.round((confidence / fits) * 1_000) / 1_000)) : '-';
+
 /** A measured duration, or `-` when nothing was. */
 export const measured = (ms: number | null | undefined): string => (typeof ms === 'number' ? duration(ms) : '-');
+
+/** Bytes: `812 bytes`, `64 KiB`, `1.5 MiB`. */
+export function size(bytes: number): string {
+  if (bytes < 1_024) return count(bytes, 'byte');
+  const [value, unit] = bytes < 1_048_576 ? [bytes / 1_024, 'KiB'] : [bytes / 1_048_576, 'MiB'];
+  return `${Number(value.toFixed(1))} ${unit}`;
+}
 
 /** `1 attempt`, `2 attempts`. */
 export const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;

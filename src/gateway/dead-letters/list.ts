@@ -7,9 +7,10 @@ import {
   type DeadLetterStatus,
 } from '../../protocol/dead-letter';
 import { ReachError } from '../../protocol/reach-error';
+import type { ReachSummary } from '../../protocol/reach-summary';
 import { validate } from '../../protocol/validation';
 import { REACH_WORKFLOW } from '../../../workflows/messages';
-import { rowOf, type ReachRow } from '../reach-rows';
+import { rowOf } from '../reach-rows';
 import { fits, openCursor, readPage, sealCursor, whoTerms, type VisibilityScope } from '../visibility';
 import type { CaseOptions, DeadCase, DeadLetterCases } from './cases';
 import { mapLimited } from './map-limited';
@@ -31,7 +32,7 @@ const STATUS_QUERY: Record<DeadLetterStatus, string> = {
 };
 
 /** A row of visibility with the run it is of. */
-export type FailedRow = ReachRow & {
+export type FailedRow = ReachSummary & {
   run_id: string;
   /** Somebody was named who is told of its end (R5). */
   tells: boolean;

@@ -5,7 +5,7 @@ import type { Finding } from '../../protocol/doctor';
 import type { BreakerKey, BreakerView } from '../../protocol/reliability';
 import type { AgentVersion, World } from '../../protocol/world';
 import type { Logger } from '../../registry';
-import type { AbilityHit } from '../../routing';
+import type { NearAbility } from '../../protocol/shapes';
 import type { ConnectionCounts } from './connections';
 import type { GroupCensus } from './group-census';
 
@@ -24,7 +24,7 @@ export interface DoctorOptions {
     agent(name: string): AgentVersion[];
     staleness(): { connected: boolean; lastSyncAgeMs: number };
   };
-  router: { searchAbilities(query: string, limit?: number): Promise<AbilityHit[]> };
+  router: { searchAbilities(query: string, limit?: number): Promise<NearAbility[]> };
   breakers: { list(): { key: BreakerKey; view: BreakerView }[] };
   vectors: () => 'ready' | 'warming' | 'lexical';
   connections: () => ConnectionCounts;

@@ -1,9 +1,11 @@
 import { Router } from 'express';
 import { z } from 'zod';
+import { cataloguePageQuery } from '../../protocol/catalogue-page';
 import { parseDescriptor } from '../../protocol/descriptor-loader';
 import { ReachError } from '../../protocol/reach-error';
 import { heartbeatSchema, instanceRegistrationSchema } from '../../protocol/registration';
 import { validate } from '../../protocol/validation';
+import { agentRemovalQuery } from '../../protocol/version-removal';
 import type { AgentCatalogue } from '../agent-catalogue';
 import type { AgentRegistrar } from '../agent-registrar';
 import { bodyText, handle, jsonBody, param } from '../http';
@@ -18,8 +20,6 @@ const flags = z.strictObject({
   dry_run: z.enum(['true', 'false']).optional(),
   replace: z.enum(['true', 'false']).optional(),
 });
-
-const noFlags = z.strictObject({});
 
 /** `/v1/agents`: descriptors, instances and their heartbeats. */
 export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): Router {
@@ -48,8 +48,9 @@ export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): R
 
   router.get(
     '/',
-    handle((_request, response) => {
-      response.json({ items: catalogue.agents() });
+    handle((request, response) => {
+      const page = validate(cataloguePageQuery, request.query, { what: 'the query' });
+      response.json(catalogue.agentsPage(page));
     }),
   );
 
@@ -63,11 +64,15 @@ export function agentRoutes({ registrar, catalogue }: AgentRouteDependencies): R
   router.delete(
     '/:name',
     handle(async (request, response) => {
-      // Whoever asks for less, such as one version, must not lose everything.
-      validate(noFlags, request.query, { what: 'the query' });
+      const { version } = validate(agentRemovalQuery, request.query, { what: 'the query' });
       const name = param(request, 'name');
-      if (!(await registrar.remove(name))) throw catalogue.unknownAgent(name);
-      response.status(204).end();
+      if (version === undefined) {
+        if (!(await registrar.remove(name))) throw catalogue.unknownAgent(name);
+        return void response.status(204).end();
+      }
+      const removed = await registrar.removeVersion(name, version);
+      if (removed === null) throw catalogue.unknownAgent(name);
+      response.json(removed);
     }),
   );
 

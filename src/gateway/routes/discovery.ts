@@ -1,13 +1,14 @@
 import { Router } from 'express';
 import type { Payloads } from '../../payloads';
 import { abilitySearchSchema } from '../../protocol/agent-schemas';
+import { cataloguePage, cataloguePageQuery } from '../../protocol/catalogue-page';
 import { MAX_SEARCH_BYTES } from '../../protocol/limits';
 import { ReachError } from '../../protocol/reach-error';
 import { completeEnvelope, parseEnvelope, validate } from '../../protocol/validation';
 import type { Router as AgentRouter } from '../../routing';
 import type { AgentCatalogue } from '../agent-catalogue';
 import { handle, identityOf, jsonBody, param } from '../http';
-import { routeRequest } from '../reach-service';
+import { routeRequest } from '../reach-routing';
 
 /** What the routes of discovery call. */
 export interface DiscoveryDependencies {
@@ -22,8 +23,9 @@ export function discoveryRoutes({ catalogue, router: agents, payloads }: Discove
 
   router.get(
     '/abilities',
-    handle((_request, response) => {
-      response.json({ items: catalogue.abilities() });
+    handle((request, response) => {
+      const page = validate(cataloguePageQuery, request.query, { what: 'the query' });
+      response.json(cataloguePage(catalogue.abilities(), page));
     }),
   );
 

@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { handle, jsonBody } from '../http';
-import { conflictOf, isKnown, preconditionsOf } from '../preconditions';
+import { conflictOf, isKnown, PRECONDITION_TITLE, preconditionsOf } from '../preconditions';
 import { sendProblem } from '../problems';
 import type { RoutingTable } from '../routing-table';
 
@@ -36,7 +36,7 @@ export function routingTableRoutes({ routingTable }: RoutingTableRouteDependenci
         if (conflict === null) throw caught;
         // RFC 9110 § 15.5.13, whatever the table of codes says of other conflicts.
         response.setHeader('ETag', conflict.etag);
-        sendProblem(response, conflict.error, { status: 412 });
+        sendProblem(response, conflict.error, { status: 412, title: PRECONDITION_TITLE });
       }
     }),
   );

@@ -1,6 +1,7 @@
 /** `/v1/abilities` and `/v1/route`: who can do what, and who would. */
 import { z } from 'zod';
 import { abilitySchema, abilitySearchSchema, routeExplanationSchema } from '../agent-schemas';
+import { cataloguePageQuery, MAX_CATALOGUE_PAGE } from '../catalogue-page';
 import { abilityHitSchema, listSchema } from '../result';
 import * as examples from './examples';
 import { BODY_PROBLEMS, envelopeDocument, json, type Operation } from './operation';
@@ -13,8 +14,10 @@ export const ABILITY_OPERATIONS: Operation[] = [
     id: 'listAbilities',
     tag: 'abilities',
     summary: 'The catalogue of abilities',
+    description: 'By name; all of them unless `limit` says how many.',
+    query: cataloguePageQuery.extend({ limit: z.int().min(1).max(MAX_CATALOGUE_PAGE).optional() }),
     answers: { 200: { description: 'All abilities', body: json(listSchema(abilitySchema)) } },
-    problems: [],
+    problems: ['invalid_request'],
   },
   {
     method: 'get',

@@ -1,6 +1,7 @@
 /** `/v1/agents`: descriptors, instances, heartbeats. */
 import { z } from 'zod';
 import { agentRegistrationSchema, agentSchema, descriptorDocument } from '../agent-schemas';
+import { cataloguePageQuery, MAX_CATALOGUE_PAGE } from '../catalogue-page';
 import {
   heartbeatAnswerSchema,
   heartbeatSchema,
@@ -8,12 +9,22 @@ import {
   registrationAnswerSchema,
 } from '../registration';
 import { listSchema } from '../result';
+import { agentRemovalQuery, agentVersionRemovalSchema, type AgentVersionRemoval } from '../version-removal';
 import * as examples from './examples';
 import { BODY_PROBLEMS, json, type Operation } from './operation';
 
 const agentParam = z.object({ name: z.string().meta({ description: "The agent's name.", example: 'refund_agent' }) });
 const instanceParams = agentParam.extend({ instance_id: z.string().meta({ example: 'refund-7f9c' }) });
 const flag = z.enum(['true', 'false']).optional();
+
+const removed: AgentVersionRemoval = {
+  agent_name: 'refund_agent',
+  agent_version: '1.2.0',
+  instances: ['refund-7f9c'],
+  breakers: [],
+  versions_left: ['1.3.0'],
+  warnings: [],
+};
 
 /** Operations on agents and their instances. */
 export const AGENT_OPERATIONS: Operation[] = [
@@ -52,8 +63,10 @@ export const AGENT_OPERATIONS: Operation[] = [
     id: 'listAgents',
     tag: 'agents',
     summary: 'List agents',
+    description: 'By name; all of them unless `limit` says how many.',
+    query: cataloguePageQuery.extend({ limit: z.int().min(1).max(MAX_CATALOGUE_PAGE).optional() }),
     answers: { 200: { description: 'All agents', body: json(listSchema(agentSchema)) } },
-    problems: [],
+    problems: ['invalid_request'],
   },
   {
     method: 'get',
@@ -70,10 +83,14 @@ export const AGENT_OPERATIONS: Operation[] = [
     path: '/v1/agents/{name}',
     id: 'deleteAgent',
     tag: 'agents',
-    summary: 'Remove an agent with all its versions and instances',
+    summary: 'Remove an agent with all its versions and instances, or one version with its instances',
     params: agentParam,
-    answers: { 204: { description: 'Removed', body: null } },
-    problems: ['invalid_request', 'agent_not_found'],
+    query: agentRemovalQuery,
+    answers: {
+      200: { description: 'One version was removed', body: json(agentVersionRemovalSchema, { removed }) },
+      204: { description: 'The agent was removed', body: null },
+    },
+    problems: ['invalid_request', 'agent_not_found', 'version_not_found'],
   },
   {
     method: 'put',

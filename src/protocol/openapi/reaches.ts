@@ -134,7 +134,7 @@ export const REACH_OPERATIONS: Operation[] = [
     query: z.object({
       status: reachStatusSchema.optional(),
       ability: z.string().optional(),
-      agent: z.string().optional(),
+      agent: z.string().optional().meta({ description: '`name` or `name#version`.' }),
       source: z.string().optional(),
       parent: z.string().optional().meta({ description: 'Reaches that were made for this one.' }),
       since: z.string().optional().meta({ format: 'date-time' }),

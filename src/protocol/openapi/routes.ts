@@ -50,7 +50,8 @@ export const ROUTE_OPERATIONS: Operation[] = [
         headers: etag,
       },
       412: {
-        description: '`context_conflict`: the condition does not hold, so nothing was written',
+        description:
+          '`context_conflict`: the condition does not hold, so nothing was written; read the table, merge, and write that with its ETag',
         body: { schema: problemSchema, mediaTypes: ['application/problem+json'] },
         headers: { ETag: 'Of the table there is' },
       },

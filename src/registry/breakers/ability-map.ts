@@ -22,8 +22,11 @@ export class AbilityMap<T> {
     if (versions?.size === 0) this.agents.delete(agentName);
   }
 
-  deleteAgent(agentName: string): void {
-    this.agents.delete(agentName);
+  /** All of an agent, or of one of its versions. */
+  deleteAgent(agentName: string, version?: string): void {
+    const versions = this.agents.get(agentName);
+    if (version !== undefined) versions?.delete(version);
+    if (version === undefined || versions?.size === 0) this.agents.delete(agentName);
   }
 
   /** Entries may be deleted while they are walked. */

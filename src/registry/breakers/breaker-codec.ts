@@ -89,8 +89,9 @@ export function breakerKey(keys: Keyspace, kind: BreakerKind, key: BreakerKey): 
 }
 
 /** Prefix of all keys of one kind of an agent. */
-export function breakerKeysOf(keys: Keyspace, kind: BreakerKind, agentName: string): string {
-  return `${keys.under(keys.breakers, kind, agentName)}/`;
+export function breakerKeysOf(keys: Keyspace, kind: BreakerKind, agentName: string, version?: string): string {
+  const parts = version === undefined ? [agentName] : [agentName, version];
+  return `${keys.under(keys.breakers, kind, ...parts)}/`;
 }
 
 /** Kind and ability of a key; null for any other. */

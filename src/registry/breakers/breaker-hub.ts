@@ -256,17 +256,17 @@ export class BreakerHub implements BreakerLookup {
     await this.seen(revision);
   }
 
-  /** Forgets a removed agent's breakers everywhere. @throws ReachError `engine_unavailable` */
-  async removeAgent(name: string): Promise<void> {
+  /** Forgets the breakers of a removed agent, or of one of its versions, everywhere. @throws ReachError `engine_unavailable` */
+  async removeAgent(name: string, version?: string): Promise<void> {
     const { etcd } = this.options;
     const operations = (['state', 'override'] as const).map((kind) =>
-      deletePrefixOp(breakerKeysOf(this.keys, kind, name)),
+      deletePrefixOp(breakerKeysOf(this.keys, kind, name, version)),
     );
     const removed = await callEtcd(`removing the breakers of agent ${name}`, () =>
       etcd.kv.txn({ compare: [], success: operations, failure: [] }),
     );
-    this.states.forgetAgent(name);
-    this.windows.forgetAgent(name);
+    this.states.forgetAgent(name, version);
+    this.windows.forgetAgent(name, version);
     await this.seen(Number(removed.header.revision));
     this.changed();
   }

@@ -54,8 +54,8 @@ export class BreakerStates {
     if (entry === null && known?.isBlank === true) this.cells.delete(key);
   }
 
-  forgetAgent(agentName: string): void {
-    this.cells.deleteAgent(agentName);
+  forgetAgent(agentName: string, version?: string): void {
+    this.cells.deleteAgent(agentName, version);
   }
 
   /** Lets recovery proceed by time. */

@@ -107,8 +107,8 @@ export class SharedWindows {
     this.own.delete(key);
   }
 
-  forgetAgent(agentName: string): void {
-    this.own.deleteAgent(agentName);
+  forgetAgent(agentName: string, version?: string): void {
+    this.own.deleteAgent(agentName, version);
   }
 
   /** Publishes what changed and withdraws what nobody asks for. Without failures etcd is not even asked for a lease. */

@@ -1,17 +1,18 @@
 /** What people read about breakers. */
 import type { BreakerRecord } from '../../policy/breaker';
+import { utcTime } from '../../protocol/clock-time';
 import { ReachError } from '../../protocol/reach-error';
 import type { BreakerGate, BreakerKey, BreakerOverride } from '../../protocol/reliability';
 
-/** `open since 12:03:01: 14 of 20 calls failed` (UTC); empty for a closed breaker. */
+/** `open since 12:03:01 UTC: 14 of 20 calls failed`; empty for a closed breaker. */
 export function describeRecord({ state, since, reason }: BreakerRecord): string {
-  return state === 'closed' ? '' : `${state} since ${timeOf(since)}${reason && `: ${reason}`}`;
+  return state === 'closed' ? '' : `${state} since ${utcTime(since)}${reason && `: ${reason}`}`;
 }
 
-/** `held open by ops since 12:03:01 until 12:30:00: maintenance` (UTC; an end on another day has its date) */
+/** `held open by ops since 12:03:01 UTC until 12:30:00 UTC: maintenance`; an end on another day has its date. */
 export function describeOverride({ state, by, set_at, expires_at, reason }: BreakerOverride): string {
   const end = expires_at === null ? '' : ` until ${endOf(expires_at, set_at)}`;
-  return `held ${state} by ${by} since ${timeOf(set_at)}${end}: ${reason}`;
+  return `held ${state} by ${by} since ${utcTime(set_at)}${end}: ${reason}`;
 }
 
 /** What a gate says while an operator holds its breaker. */
@@ -32,8 +33,6 @@ export function circuitOpen(key: BreakerKey, detail: string, retryAfterMs: numbe
   );
 }
 
-const timeOf = (iso: string): string => iso.slice(11, 19);
-
 function endOf(end: string, since: string): string {
-  return end.slice(0, 10) === since.slice(0, 10) ? timeOf(end) : `${end.slice(0, 10)} ${timeOf(end)}`;
+  return end.slice(0, 10) === since.slice(0, 10) ? utcTime(end) : `${end.slice(0, 10)} ${utcTime(end)}`;
 }

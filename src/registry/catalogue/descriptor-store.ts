@@ -11,6 +11,7 @@ import type { Logger } from '../logger';
 import { checkNames, type Catalogue } from './name-check';
 import { NameIndex } from './name-index';
 import { encodeRecord, readRecord, type AgentRecord } from '../records';
+import { removeVersion, type RemovedVersion } from './version-removal';
 
 /** etcd refuses requests over 1.5 MiB; a descriptor must leave room for the rest. */
 const MAX_DESCRIPTOR_BYTES = 1_048_576;
@@ -86,6 +87,12 @@ export class DescriptorStore {
     ];
     const response = await callEtcd(`deleting agent ${name}`, () => etcd.kv.txn({ compare: [], success, failure: [] }));
     return Number(response.responses[0]?.response_delete_range?.deleted ?? 0) > 0;
+  }
+
+  /** {@inheritDoc removeVersion} */
+  deleteVersion(name: string, version: string): Promise<RemovedVersion | null> {
+    assertAgentName(name);
+    return removeVersion(this.options, name, version);
   }
 
   private noteOutage(error: unknown): void {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ejectionMs, FailureStreaks, maxEjected, type EjectionSettings } from '../../policy/ejection';
+import { utcTime } from '../../protocol/clock-time';
 import { systemClock, type Clock } from '../clock';
 import { PrefixMirror, type MirrorChange } from '../mirror/prefix-mirror';
 import { Keyspace } from '../keys';
@@ -21,7 +22,7 @@ export interface Ejection {
   since: Date;
   /** Wall clock, for people; what counts is {@link remainingMs}. */
   until: Date;
-  /** `ejected after 5 failures in a row, back at 12:03:01` (UTC) */
+  /** `ejected after 5 failures in a row, back at 12:03:01 UTC` */
   reason: string;
   remainingMs: number;
 }
@@ -130,7 +131,7 @@ export class Ejections implements EjectionLookup {
     const left = remainingMs(seen, this.clock.monotonicMs());
     if (seen === undefined || left <= 0) return null;
     const { failures, since, until } = seen.entry;
-    const reason = `ejected after ${failures} failures in a row, back at ${until.slice(11, 19)}`;
+    const reason = `ejected after ${failures} failures in a row, back at ${utcTime(until)}`;
     return { since: new Date(since), until: new Date(until), reason, remainingMs: left };
   }
 

@@ -1,29 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import type { AbilityStats, StatsLookup } from '../../protocol/world';
-import { momentOf, systemClock, type Clock } from '../clock';
+import { momentOf, type Clock } from '../clock';
 import { deleteOp, putOp } from '../etcd/etcd-ops';
-import { Keyspace } from '../keys';
-import { LeaseKeeper } from '../etcd/lease-keeper';
-import type { Logger } from '../logger';
-import { PrefixMirror } from '../mirror/prefix-mirror';
-import { OwnLease } from '../etcd/own-lease';
-import { DEFAULT_KEY_PREFIX, type RegistryOptions } from '../registry';
-import { Ticker } from '../ticker';
-import { encodeAgentDigest, seriesKey, type MeasuredSeries, type SeriesId } from './agent-digest';
+import { encodeAgentDigest, seriesKey, type SeriesId } from './agent-digest';
+import { DigestExchange, type DigestExchangeOptions, type Publication } from './digest-exchange';
 import { DEFAULT_HALF_LIFE_MS, faded } from './forgetting';
 import { LocalStats, type Sample, type SampleKey } from './local-stats';
 import { RemoteStats } from './remote-stats';
 import { countedOf, type Counted } from './counted';
 import { mergeDigests, type MergedStats } from './series';
 
-/** The digests of a process that died vanish after this long. */
-const DIGEST_TTL_SEC = 15;
-const DEFAULT_PUBLISH_MS = 1_000;
-const AUDIT_MS = 30_000;
-
-export interface StatsHubOptions extends RegistryOptions {
-  /** How often changed digests are published, milliseconds. Default 1000. */
-  publishIntervalMs?: number;
+export interface StatsHubOptions extends DigestExchangeOptions {
   /** `router.learning.half_life`: after so long an outcome weighs half. Default 10 min. */
   halfLifeMs?: number;
 }
@@ -34,65 +20,37 @@ export interface StatsHubOptions extends RegistryOptions {
  * failures are those of the last 1000 requests, calls in flight are everybody's as of a second ago and our own as of now.
  */
 export class StatsHub {
-  private readonly processId = randomUUID();
-  private readonly keys: Keyspace;
-  private readonly logger: Logger;
   private readonly clock: Clock;
   private readonly halfLifeMs: number;
-  private readonly keeper: LeaseKeeper;
-  private readonly lease: OwnLease;
   private readonly local: LocalStats;
   private readonly remote: RemoteStats;
-  private readonly mirror: PrefixMirror;
-  private readonly ticker: Ticker;
+  private readonly exchange: DigestExchange;
   private readonly merged = new Map<string, { versions: string; stats: MergedStats | null; atMs: number }>();
 
-  constructor({
-    etcd,
-    keyPrefix = DEFAULT_KEY_PREFIX,
-    tenant,
-    logger,
-    clock = systemClock,
-    publishIntervalMs = DEFAULT_PUBLISH_MS,
-    halfLifeMs = DEFAULT_HALF_LIFE_MS,
-  }: StatsHubOptions) {
-    this.keys = new Keyspace(keyPrefix, tenant);
-    this.logger = logger;
-    this.keeper = new LeaseKeeper(etcd);
-    this.lease = new OwnLease({
-      etcd,
-      keeper: this.keeper,
-      logger,
-      ttlSec: DIGEST_TTL_SEC,
-      monotonicMs: () => clock.monotonicMs(),
+  constructor({ halfLifeMs = DEFAULT_HALF_LIFE_MS, ...options }: StatsHubOptions) {
+    this.exchange = new DigestExchange(options, {
+      what: 'measurements',
+      prefixOf: (keys) => keys.stats,
+      advance: () => this.local.expire(),
+      forgetTold: () => this.local.markChanged(),
+      publication: (leaseId) => this.publication(leaseId),
+      apply: (changes) => this.remote.apply(changes),
     });
+    const { keys, clock, processId } = this.exchange;
     this.clock = clock;
     this.halfLifeMs = halfLifeMs;
     this.local = new LocalStats(clock, halfLifeMs);
-    this.remote = new RemoteStats({ keys: this.keys, logger, ownProcessId: this.processId, clock });
-    this.mirror = new PrefixMirror({
-      etcd,
-      prefix: this.keys.stats,
-      refreshIntervalMs: AUDIT_MS,
-      logger,
-      clock,
-      onChanges: (changes) => this.remote.apply(changes),
-    });
-    this.ticker = new Ticker(publishIntervalMs, () => this.tick());
+    this.remote = new RemoteStats({ keys, logger: options.logger, ownProcessId: processId, clock });
   }
 
   /** Begins to publish and to follow the others. @throws ReachError `engine_unavailable`; may be called again. */
-  async start(): Promise<void> {
-    await this.mirror.start();
-    this.ticker.start();
+  start(): Promise<void> {
+    return this.exchange.start();
   }
 
   /** Withdraws this process's digests. What was measured stays readable here. */
-  async stop(): Promise<void> {
-    await this.ticker.stop();
-    await this.mirror.stop();
-    this.lease.release();
-    this.keeper.close();
+  stop(): Promise<void> {
+    return this.exchange.stop();
   }
 
   /** Counts one finished call, for the ability and for the instance. `neutral` (the caller's fault) counts for nothing. */
@@ -115,7 +73,7 @@ export class StatsHub {
     const key = seriesKey(agentName, { version: agentVersion, ability });
     const own = this.local.get(agentName, key);
     const weighing = { nowMs: this.clock.monotonicMs(), halfLifeMs: this.halfLifeMs };
-    const mine = own === undefined ? [] : [[this.processId, own.digest(weighing)] as const];
+    const mine = own === undefined ? [] : [[this.exchange.processId, own.digest(weighing)] as const];
     return countedOf([...mine, ...this.remote.byProcess(key)]);
   }
 
@@ -156,29 +114,15 @@ export class StatsHub {
     };
   }
 
-  private async tick(): Promise<void> {
-    this.local.expire();
-    try {
-      const { id, isNew } = await this.lease.ensure();
-      if (isNew) this.local.markChanged();
-      await this.publish(this.local.takeChanged(), id);
-    } catch (error) {
-      this.logger.debug({ error }, 'measurements could not be published; trying again');
-    }
-  }
-
-  private async publish(changed: ReadonlyMap<string, MeasuredSeries[]>, leaseId: string): Promise<void> {
+  private publication(leaseId: string): Publication {
+    const { keys, processId } = this.exchange;
+    const changed = this.local.takeChanged();
     const moment = momentOf(this.clock);
     const writes = [...changed].map(([name, series]) => {
-      const key = this.keys.digest(this.processId, name);
+      const key = keys.digest(processId, name);
       return series.length === 0 ? deleteOp(key) : putOp(key, encodeAgentDigest(series, moment), leaseId);
     });
-    try {
-      await this.lease.write(writes);
-    } catch (error) {
-      this.local.markChanged(changed.keys());
-      throw error;
-    }
+    return { writes, takeBack: () => this.local.markChanged(changed.keys()) };
   }
 }
 

@@ -63,5 +63,5 @@ it('asks nobody who listens to other topics', () => {
   for (let n = 0; n < 20_000; n += 1) index.set(subscription(`s-${n}`, `topic-${n}.*`));
   const started = performance.now();
   for (let n = 0; n < 1_000; n += 1) expect(index.matching(`topic-${n}.a.b`, {})).toHaveLength(1);
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(performance.now() - started).toBeLessThan(5_000);
 });

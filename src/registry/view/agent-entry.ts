@@ -186,6 +186,7 @@ function toState(facts: InstanceFacts, { measured, ejections }: Findings): Insta
     max_concurrency: maxConcurrency,
     health: health.state,
     ...(ejection && { ejected_until: ejection.until.toISOString() }),
+    ...(fullSince !== null && status.status === 'busy' && { full_by_count: true as const }),
     source: facts.source,
   });
 }

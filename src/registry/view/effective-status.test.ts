@@ -16,7 +16,7 @@ const base: StatusInputs = {
   ejected: null,
   gone: null,
 };
-const ejected = { since: FULL, reason: 'ejected after 5 failures in a row, back at 00:03:30' };
+const ejected = { since: FULL, reason: 'ejected after 5 failures in a row, back at 00:03:30 UTC' };
 
 it.each<[string, Partial<StatusInputs>, ReturnType<typeof effectiveStatus>]>([
   ['as reported', {}, { status: 'ready', status_reason: 'reported ready', since: REPORTED }],

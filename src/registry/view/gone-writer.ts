@@ -2,7 +2,7 @@ import type { Etcd3 } from 'etcd3';
 import type { Clock } from '../clock';
 import { isLeaseGone } from '../etcd/etcd-client';
 import { absent, exists, putOp } from '../etcd/etcd-ops';
-import { GONE_TTL_SEC } from '../instances/instance-store';
+import { GONE_TTL_SEC } from '../instances/departures';
 import type { Keyspace } from '../keys';
 import { SharedLease } from '../etcd/leases';
 import type { Logger } from '../logger';

@@ -3,7 +3,7 @@ import type { Descriptor } from '../../protocol/descriptor';
 import type { AgentVersion } from '../../protocol/world';
 import { buildVersion, emptyEntry, type AgentEntry, type Findings } from './agent-entry';
 import type { Clock } from '../clock';
-import { GONE_TTL_SEC } from '../instances/instance-store';
+import { GONE_TTL_SEC } from '../instances/departures';
 import type { Keyspace, ParsedKey } from '../keys';
 import type { Logger } from '../logger';
 import type { MirrorChange } from '../mirror/prefix-mirror';
@@ -59,7 +59,8 @@ export class RegistryState {
       dirty.add(place.name);
     }
     const expired = vanished.filter(
-      ({ name, instanceId, record }) => this.entries.get(name)?.gone.get(instanceId) === record,
+      ({ name, instanceId, record }) =>
+        this.entries.get(name)?.gone.get(instanceId) === record && this.entries.get(name)?.versions.has(record.version),
     );
     return { changed: this.rebuild(dirty), expired };
   }
@@ -120,7 +121,8 @@ export class RegistryState {
     const lastStatus = agent.lastStatus.get(instanceId) ?? 'ready';
     agent.instances.delete(instanceId);
     agent.lastStatus.delete(instanceId);
-    if (instance === undefined || agent.versions.size === 0) return null;
+    // What went with its agent or its version was not lost.
+    if (instance === undefined || !agent.versions.has(instance.record.version)) return null;
     const { version, host } = instance.record;
     const now = this.options.clock.wall();
     const record: GoneRecord = { version, host, cause: 'expired', last_status: lastStatus, at: now.toISOString() };

@@ -168,6 +168,8 @@ export class RegistryView {
 
   private recount(): void {
     this.rebuild(this.fullness.refresh(this.state.all()));
+    // Newcomers that do not come: no change in etcd tells of it.
+    if (this.degraded?.isWaiting && this.degraded.reassess(this.state.all())) this.announce();
   }
 
   private rebuild(names: Iterable<string>): void {

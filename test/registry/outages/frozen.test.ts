@@ -83,7 +83,7 @@ it('etcd frozen for longer than the lease: lost in time, served meanwhile, back 
   etcd.freeze();
   const frozenMs = performance.now();
   const calling = keepCalling();
-  expect((await lost) - frozenMs).toBeLessThan(TTL_SEC * 1_000 + 200);
+  expect((await lost) - frozenMs).toBeLessThan(TTL_SEC * 1_000 + 2_000);
   expect(agent.registration).toBe('lost');
   // Nobody is deregistered by mistake: the view keeps what it knew, and the agent is there.
   const meanwhile = await calling.stop();
