@@ -3,6 +3,7 @@ import type { AdmissionMark, BreakerOutcome, BreakerTicket } from '../src/protoc
 import type { InstanceState } from '../src/protocol/shapes';
 import type { AgentVersion } from '../src/protocol/world';
 import { diagnosedAtCall } from '../src/routing/call-diagnosis';
+import { isReadyOrQueues } from '../src/routing/readiness';
 import { findAgent, type ActivityDependencies } from './dependencies';
 
 /** Whom a call wants to reach, and how long it may wait for a place. */
@@ -44,12 +45,14 @@ export async function admit(deps: ActivityDependencies, request: AdmissionReques
   const places: (() => void)[] = [];
   const leave = () => places.splice(0).forEach((release) => release());
   try {
-    places.push(await bulkheads.enter({ key: agent.name, limit: deps.limitOf(agent), ...patience }));
+    const limits = { limit: deps.limitOf(agent), ...placesOf(deps, agent) };
+    places.push(await bulkheads.enter({ key: agent.name, ...limits, ...patience }));
     const instance = pick(deps, request);
     if (!instance) throw request.mayWait && isManned(deps, agent) ? allBusy(agent) : nobodyReady(agent);
     const limit = instance.max_concurrency;
     if (limit !== null) {
-      places.push(await bulkheads.enter({ key: placeOf(agent, instance), limit, ...patience }));
+      const inFlight = countAt(deps, agent, instance);
+      places.push(await bulkheads.enter({ key: placeOf(agent, instance), limit, ...inFlight, ...patience }));
     }
     const key = { agentName: agent.name, agentVersion: agent.version, ability };
     const { mark, retry, budgetMs } = request;
@@ -90,6 +93,32 @@ function pick(deps: ActivityDependencies, { agent, ability, avoid }: AdmissionRe
     choose({ exclude: avoid, isFull: queue }) ??
     choose({ isFull: queue })
   );
+}
+
+/** The places at the agent's instances that take calls, all versions together; none where one of them has no limit. */
+function placesOf(deps: ActivityDependencies, { name }: AgentVersion): { places?: { key: string; limit: number }[] } {
+  const callable = versionsOf(deps, name).flatMap((agent) =>
+    agent.instances.filter((one) => one.host !== null && isReadyOrQueues(one)).map((one) => ({ agent, one })),
+  );
+  const places = callable.flatMap(({ agent, one }) =>
+    one.max_concurrency === null ? [] : [{ key: placeOf(agent, one), limit: one.max_concurrency }],
+  );
+  return places.length > 0 && places.length === callable.length ? { places } : {};
+}
+
+/** Calls under way at an instance; not told of one whose id, that of an address, counts for several versions. */
+function countAt(
+  deps: ActivityDependencies,
+  { name }: AgentVersion,
+  { instance_id: id }: InstanceState,
+): { inFlight?: () => number } {
+  const namesakes = versionsOf(deps, name).filter(({ instances }) => instances.some((one) => one.instance_id === id));
+  if (namesakes.length > 1) return {};
+  return { inFlight: () => deps.world().stats.instance(name, id)?.in_flight ?? 0 };
+}
+
+function versionsOf(deps: ActivityDependencies, name: string): AgentVersion[] {
+  return deps.world().agents.filter((agent) => agent.name === name);
 }
 
 /** Key of one instance's bulkhead. */

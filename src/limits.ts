@@ -1,5 +1,5 @@
 import type { Config } from './config';
-import { bulkheadLimit } from './policy/bulkhead';
+import { bulkheadLimit } from './policy/bulkhead-limit';
 import type { AgentVersion, World } from './protocol/world';
 
 /** How many calls each agent may have at once on the whole platform (R29), as of the registry's view. */

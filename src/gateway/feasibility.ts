@@ -9,7 +9,7 @@ import {
 import { mixProfiles, type ServiceProfile } from '../policy/queueing';
 import type { Envelope } from '../protocol/envelope';
 import { ReachError } from '../protocol/reach-error';
-import type { Decision, Receipt } from '../protocol/shapes';
+import type { Decision, InstanceState, Receipt } from '../protocol/shapes';
 import { AgentsByName } from '../protocol/agents-by-name';
 import type { AgentVersion, World } from '../protocol/world';
 import type { AgentDemand, DemandLookup, MeasuredDemand } from '../registry';
@@ -17,7 +17,7 @@ import type { Routed } from '../../workflows/messages';
 
 /** Where the last minutes have fewer services, those of the hour before count as well. */
 const ENOUGH_RECENT = 30;
-/** Instances that say what they take are seen to be free within a second, in the mean after half of it, ms. */
+/** An instance that says itself that it is busy is heard to be free within a second, in the mean after half of it, ms. */
 const NOTICE_MS = 500;
 
 /** What a receipt says of the time to come. */
@@ -79,7 +79,8 @@ export class Feasibility {
     return estimateOf({
       servers,
       durable: mode === 'async',
-      noticeMs: agent.instances.some(({ max_concurrency }) => max_concurrency !== null) ? NOTICE_MS : 0,
+      noticeMs: agent.instances.some(saysThatItIsBusy) ? NOTICE_MS : 0,
+      queueWaitMs: this.options.queueWaitMs,
       inFlight: this.inFlight(agent),
       queued: demand.queueDepth,
       service: measured(asked),
@@ -111,6 +112,11 @@ export class Feasibility {
     const each = descriptor.capabilities.map((ability) => stats.ability(name, version, ability.name)?.in_flight ?? 0);
     return each.reduce((sum, one) => sum + one, 0);
   }
+}
+
+/** Of one that is full of our own calls it is known at once when the next may come. */
+function saysThatItIsBusy({ status, full_by_count }: InstanceState): boolean {
+  return status === 'busy' && !full_by_count;
 }
 
 function measured(series: readonly MeasuredDemand[]): ServiceProfile {

@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { ReachError } from '../protocol/reach-error';
-import { bulkheadLimit, Bulkheads, type BulkheadsOptions } from './bulkhead';
+import { Bulkheads, hasNoShare, type BulkheadsOptions } from './bulkhead';
+import { bulkheadLimit } from './bulkhead-limit';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -145,6 +146,41 @@ describe('a bulkhead', () => {
     expect((await refusal(enter(bulkheads))).code).toBe('overloaded');
     await waiting;
     expect(bulkheads.inUse(KEY)).toBe(2);
+  });
+
+  it('that is made of places has the share of them, whatever its own would be', async () => {
+    // Remainders fall to workers by key: this one has none of the agent's only permit, and the one place that there is.
+    const shares = {
+      share: (_limit: number, key: string) => (key === 'refund/1.0.0/a' ? 1 : 0),
+      onChange: dial(0).onChange,
+    };
+    const bulkheads = open({ shares });
+    const places = [
+      { key: 'refund/1.0.0/a', limit: 1 },
+      { key: 'refund/1.0.0/b', limit: 1 },
+    ];
+    const ask = (limit: number) => bulkheads.enter({ key: KEY, limit, places, patienceMs: 0, signal: never });
+    const release = await ask(2);
+    expect((await refusal(ask(2))).message).toContain("this worker's share of 1 is taken");
+    release();
+    // A limit by hand that is lower holds as well.
+    expect(hasNoShare(await refusal(ask(1)))).toBe(true);
+  });
+
+  it('leaves room for what others still have there beyond their shares, and for no more', async () => {
+    let elsewhere = 2;
+    const bulkheads = open({ shares: dial(1) });
+    const inFlight = () => elsewhere + bulkheads.inUse(KEY);
+    const ask = () => bulkheads.enter({ key: KEY, limit: 2, inFlight, patienceMs: 0, signal: never });
+    expect(hasNoShare(await refusal(ask()))).toBe(true);
+    elsewhere = 1;
+    const release = await ask();
+    expect((await refusal(ask())).code).toBe('overloaded');
+    release();
+    // A count that lags by as much as one call of ours shows nobody else's.
+    elsewhere = 0;
+    (await ask())();
+    expect(bulkheads.inUse(KEY)).toBe(0);
   });
 
   it('a higher limit lets waiters in at once', async () => {

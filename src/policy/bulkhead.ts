@@ -48,6 +48,19 @@ export interface Entry {
   signal: AbortSignal;
   /** Reach id of a caller that returns after a refusal, so that the backlog counts it once. */
   caller?: string;
+  /**
+   * What a permit is one of, where its holder needs one of these as well: the places of an agent's instances. This worker's
+   * share is then what its shares of them sum to, so that nobody holds a permit that no place goes with.
+   */
+  places?: readonly Place[];
+  /** Calls under way there by everybody's count, ours as of now: others may hold more than their shares after one of us has joined. */
+  inFlight?: () => number;
+}
+
+/** A limit of its own that is part of a greater one. */
+export interface Place {
+  key: string;
+  limit: number;
 }
 
 interface Waiter {
@@ -58,6 +71,8 @@ interface Waiter {
 interface Room {
   readonly key: string;
   limit: number;
+  places: readonly Place[] | undefined;
+  inFlight: (() => number) | undefined;
   inUse: number;
   /** In the order of arrival. */
   readonly waiters: Set<Waiter>;
@@ -103,9 +118,9 @@ export class Bulkheads {
    * @throws the signal's reason when it is aborted before a permit came
    */
   async enter(entry: Entry): Promise<() => void> {
-    const { key, limit, patienceMs, signal, caller } = entry;
+    const { patienceMs, signal, caller } = entry;
     signal.throwIfAborted();
-    const room = this.roomFor(key, limit);
+    const room = this.roomFor(entry);
     if (room.inUse >= this.shareOf(room)) {
       if (patienceMs <= 0 || room.waiters.size >= this.queueLimit || this.shareOf(room) < 1)
         throw this.refusal(room, entry, '');
@@ -153,13 +168,14 @@ export class Bulkheads {
   retryDelayMs(key: string, limit: number): number {
     const room = this.rooms.get(key);
     const holdMs = room?.meanHoldMs ?? ASSUMED_HOLD_MS;
-    const neededMs = (this.backlog(key) * holdMs) / Math.max(1, this.shares.share(limit, key));
+    const share = room ? this.shareOf(room) : this.shares.share(limit, key);
+    const neededMs = (this.backlog(key) * holdMs) / Math.max(1, share);
     return this.spread(Math.min(MAX_RETRY_DELAY_MS, Math.max(MIN_RETRY_DELAY_MS, neededMs)));
   }
 
   /** Counts a caller that waits elsewhere and has asked for no permit yet; answers {@link retryDelayMs}. */
   turnAway({ key, limit, caller }: Pick<Entry, 'key' | 'limit' | 'caller'>): number {
-    this.roomFor(key, limit).turnedAway.refused(caller);
+    this.roomFor({ places: this.rooms.get(key)?.places, key, limit }).turnedAway.refused(caller);
     return this.retryDelayMs(key, limit);
   }
 
@@ -168,8 +184,15 @@ export class Bulkheads {
     this.stopListening();
   }
 
-  private shareOf(room: Room): number {
-    return this.shares.share(room.limit, room.key);
+  /** Permits that this process may hold. A limit that its places make up is divided as they are, for each has its own remainder. */
+  private shareOf({ limit, key, places, inFlight, inUse }: Room): number {
+    // Of the others' calls, which are known late, only those count that are more than their shares.
+    const left = inFlight ? Math.max(0, limit - Math.max(0, inFlight() - inUse)) : Number.POSITIVE_INFINITY;
+    if (!places) return Math.min(left, this.shares.share(limit, key));
+    const sum = (of: (place: Place) => number) => places.reduce((total, place) => total + of(place), 0);
+    const together = sum((place) => this.shares.share(place.limit, place.key));
+    const isMadeUpOfThem = limit >= sum((place) => place.limit);
+    return Math.min(left, together, isMadeUpOfThem ? together : this.shares.share(limit, key));
   }
 
   private admit(room: Room, caller: string | undefined): () => void {
@@ -225,7 +248,7 @@ export class Bulkheads {
 
   private refusal(room: Room, { key, limit, caller }: Entry, waited: string): ReachError {
     room.turnedAway.refused(caller);
-    const share = this.shares.share(limit, key);
+    const share = this.shareOf(room);
     const retryAfterMs = share < 1 ? this.spread(MIN_RETRY_DELAY_MS) : this.retryDelayMs(key, limit);
     const taken =
       share < 1
@@ -243,13 +266,12 @@ export class Bulkheads {
     return Math.round(ms * (1 - RETRY_SPREAD + 2 * RETRY_SPREAD * this.random()));
   }
 
-  private roomFor(key: string, limit: number): Room {
+  private roomFor({ key, limit, places, inFlight }: Pick<Entry, 'key' | 'limit' | 'places' | 'inFlight'>): Room {
     const nowMs = this.monotonicMs();
     this.sweep(nowMs);
     const room = this.rooms.get(key) ?? this.newRoom(key, limit);
     this.rooms.set(key, room);
-    room.usedMs = nowMs;
-    room.limit = limit;
+    Object.assign(room, { usedMs: nowMs, limit, places, inFlight });
     // A share may have grown since anybody told: those who wait go first.
     this.admitWaiting(room);
     return room;
@@ -257,7 +279,8 @@ export class Bulkheads {
 
   private newRoom(key: string, limit: number): Room {
     const turnedAway = new TurnedAway(this.monotonicMs);
-    return { key, limit, inUse: 0, waiters: new Set(), turnedAway, meanHoldMs: ASSUMED_HOLD_MS, usedMs: 0 };
+    const measured = { inUse: 0, meanHoldMs: ASSUMED_HOLD_MS, usedMs: 0 };
+    return { key, limit, places: undefined, inFlight: undefined, waiters: new Set(), turnedAway, ...measured };
   }
 
   /** Agents come and go; their bulkheads shall not stay for ever. */
@@ -267,38 +290,4 @@ export class Bulkheads {
     for (const [key, { inUse, waiters, usedMs }] of this.rooms)
       if (inUse === 0 && waiters.size === 0 && nowMs - usedMs >= IDLE_MS) this.rooms.delete(key);
   }
-}
-
-/** What is known of an agent when its bulkhead is sized. Null or undefined: not known. */
-export interface BulkheadFacts {
-  /** `bulkhead.limits` of this agent. */
-  byHand?: number | null;
-  /** `max_concurrency` of all instances together. */
-  maxConcurrency?: number | null;
-  /** Calls per second. */
-  qps?: number | null;
-  p99Ms?: number | null;
-  /** `bulkhead.default_limit`. Default 100. */
-  fallback?: number;
-}
-
-/**
- * Calls at once that an agent takes (R29): as set by hand; else the smaller of what its instances take and of what is
- * in flight by Little's law, ⌈qps × p99⌉ (50/s × 1.5 s = 75); else the fallback. A whole number, at least 1.
- */
-export function bulkheadLimit({ byHand, maxConcurrency, qps, p99Ms, fallback = 100 }: BulkheadFacts): number {
-  if (isKnown(byHand)) return whole(byHand);
-  const known: number[] = [];
-  if (isKnown(maxConcurrency)) known.push(maxConcurrency);
-  // The tiny difference keeps 0.1/s × 30 s at 3, which doubles make 3.0000000000000004.
-  if (isKnown(qps) && isKnown(p99Ms)) known.push(Math.ceil((qps * p99Ms) / 1_000 - 1e-9));
-  return whole(known.length > 0 ? Math.min(...known) : isKnown(fallback) ? fallback : 100);
-}
-
-function isKnown(value: number | null | undefined): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0;
-}
-
-function whole(value: number): number {
-  return Math.max(1, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(value)));
 }

@@ -23,7 +23,7 @@ export function lognormal(random: () => number, { mean, cv2 }: { mean: number; c
 
 export interface Simulated {
   /** Waits before service, ascending. */
-  waits: number[];
+  waits: Float64Array;
   mean: number;
   quantile(q: number): number;
 }
@@ -41,7 +41,9 @@ export function simulateQueue({
   nextService: () => number;
 }): Simulated {
   const freeAt = new Float64Array(servers);
-  const waits: number[] = [];
+  const warmUp = Math.ceil(arrivals / 10);
+  // Numbers alone sort many times as fast as an array does by a function.
+  const waits = new Float64Array(arrivals - warmUp);
   let now = 0;
   for (let n = 0; n < arrivals; n += 1) {
     now += nextArrival();
@@ -49,9 +51,9 @@ export function simulateQueue({
     for (let s = 1; s < servers; s += 1) if (freeAt[s]! < freeAt[first]!) first = s;
     const begins = Math.max(now, freeAt[first]!);
     freeAt[first] = begins + nextService();
-    if (n >= arrivals / 10) waits.push(begins - now);
+    if (n >= warmUp) waits[n - warmUp] = begins - now;
   }
-  waits.sort((a, b) => a - b);
+  waits.sort();
   const quantile = (q: number) => waits[Math.max(0, Math.ceil(q * waits.length) - 1)]!;
   return { waits, mean: waits.reduce((sum, wait) => sum + wait, 0) / waits.length, quantile };
 }

@@ -56,11 +56,15 @@ export function earlierOf({ abilities }: Pick<AgentFacts, 'abilities'>): Earlier
   };
 }
 
-/** Per second; the last minute alone where it stands out. */
+/**
+ * Per second; the last minute alone where it stands out, less one standard error of its count (√n for Poisson): a minute is little
+ * to go by, and what it shows too much would be an instance that is not needed. As the window fills with the new rate, that counts.
+ */
 export function offeredPerSec({ arrivalsPerSec1m, arrivalsPerSec, callsPerSec }: AbilityDemand): number {
   const surplus = (arrivalsPerSec1m - arrivalsPerSec) * 60;
   const isBurst = surplus > BURST_SIGMAS * Math.sqrt(Math.max(1, arrivalsPerSec * 60));
-  return Math.max(isBurst ? arrivalsPerSec1m : arrivalsPerSec, callsPerSec);
+  const surely = arrivalsPerSec1m - Math.sqrt(arrivalsPerSec1m / 60);
+  return Math.max(isBurst ? surely : 0, arrivalsPerSec, callsPerSec);
 }
 
 /**
@@ -71,11 +75,33 @@ export function offeredPerSec({ arrivalsPerSec1m, arrivalsPerSec, callsPerSec }:
 export function arrivalCv2(slots: readonly number[]): number {
   const mean = sum(slots) / Math.max(1, slots.length);
   if (slots.length < MIN_SLOTS || mean <= 0) return 1;
-  const squares = slots.slice(1).map((count, n) => (count - slots[n]!) ** 2);
+  const squares = withoutStep(slots);
   const dispersion = sum(squares) / (2 * squares.length) / mean;
   const byChance = 2 * Math.sqrt(3 / squares.length);
   return Math.abs(dispersion - 1) <= byChance ? 1 : Math.min(MAX_CV2, Math.max(0.1, dispersion));
 }
+
+/** Standard errors by which the level must differ on both sides of a step. */
+const STEP_SIGMAS = 3;
+
+/**
+ * Squared differences of successive counts but for those of a step in the level, which is no irregularity of arrivals though it
+ * looks like one for as long as the window holds both levels: an agent whose load doubled would be told to run more instances than
+ * the new load needs. The step is where two neighbouring differences (it may come within a slot) are greatest, if the means before and after
+ * differ by three standard errors at the dispersion of the rest: a change-point by least squares, with the test of G. C. Chow (1960).
+ */
+function withoutStep(slots: readonly number[]): number[] {
+  const squares = slots.slice(1).map((count, n) => (count - slots[n]!) ** 2);
+  const pairs = squares.map((square, n) => square + (squares[n + 1] ?? 0));
+  const at = pairs.indexOf(Math.max(...pairs));
+  const rest = squares.filter((_, n) => n !== at && n !== at + 1);
+  const [before, after] = [slots.slice(0, at + 1), slots.slice(Math.min(at + 2, slots.length - 1))];
+  const dispersion = Math.max(1, sum(rest) / (2 * rest.length) / meanOf(slots));
+  const error = Math.sqrt(dispersion * (meanOf(before) / before.length + meanOf(after) / after.length));
+  return Math.abs(meanOf(after) - meanOf(before)) > STEP_SIGMAS * error ? rest : squares;
+}
+
+const meanOf = (counts: readonly number[]): number => sum(counts) / Math.max(1, counts.length);
 
 /** Abilities weigh as they are asked for now, and together as much as was measured of them. */
 function weighted(profiles: readonly ServiceProfile[], rates: readonly number[]) {

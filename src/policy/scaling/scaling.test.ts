@@ -168,7 +168,9 @@ describe('the number', () => {
     const refused = demand(5, 400, { arrivalsPerSec: 30, arrivalsPerSec1m: 30 });
     const retried = demand(5, 400, { callsPerSec: 30 });
     const burst = demand(5, 400, { arrivalsPerSec1m: 30 });
-    for (const one of [refused, retried, burst]) expect(hintOf(facts([one])).load.perSec).toBe(30);
+    for (const one of [refused, retried]) expect(hintOf(facts([one])).load.perSec).toBe(30);
+    // A minute alone counts less the standard error of its 1800 arrivals.
+    expect(hintOf(facts([burst])).load.perSec).toBeCloseTo(30 - Math.sqrt(1_800) / 60, 9);
     expect(hintOf(facts([demand(5, 400, { arrivalsPerSec1m: 5.5 })])).load.perSec).toBe(5);
   });
 
@@ -217,6 +219,13 @@ describe('the rhythm of arrivals', () => {
   it('is that of Poisson unless the counts differ from it', () => {
     expect(arrivalCv2([3, 5, 4, 6, 4, 3, 5, 5, 4, 2, 7, 4, 5])).toBe(1);
     expect(arrivalCv2([1, 2])).toBe(1);
+  });
+
+  it('does not take a step in the rate for irregularity, within a slot or between two', () => {
+    const steady = [10, 13, 8, 11, 9, 12, 10, 7, 11, 10, 12, 9];
+    const risen = [81, 97, 90, 104, 84, 95, 88, 79, 101, 92, 86, 94];
+    for (const between of [[], [50]]) expect(arrivalCv2([...steady, ...between, ...risen])).toBe(1);
+    expect(arrivalCv2([...steady, 90])).toBe(1);
   });
 
   it('shows bursts, and not a slow drift', () => {

@@ -1,30 +1,17 @@
-import { randomUUID } from 'node:crypto';
-import { systemClock, type Clock } from '../../clock';
+import type { Clock } from '../../clock';
 import { deleteOp, putOp } from '../../etcd/etcd-ops';
-import { LeaseKeeper } from '../../etcd/lease-keeper';
-import { OwnLease } from '../../etcd/own-lease';
-import { Keyspace } from '../../keys';
-import type { Logger } from '../../logger';
-import { PrefixMirror } from '../../mirror/prefix-mirror';
-import { DEFAULT_KEY_PREFIX, type RegistryOptions } from '../../registry';
-import { Ticker } from '../../ticker';
+import { DigestExchange, type DigestExchangeOptions, type Publication } from '../digest-exchange';
 import { encodeDemand } from './demand-codec';
 import { mergeDemand, type MeasuredDemand } from './merge-demand';
 import { OwnDemand, type DemandKey } from './own-demand';
 import { RemoteDemand, type DemandKind } from './remote-demand';
 
-/** What a process that died told of its queue vanishes after this long. */
-const DIGEST_TTL_SEC = 15;
-const DEFAULT_PUBLISH_MS = 1_000;
-const AUDIT_MS = 30_000;
 /** How long a merged view serves, ms: acceptances come by the thousand, and a second more changes no rate. */
 const FRESH_MS = 500;
 
-export interface DemandHubOptions extends RegistryOptions {
+export interface DemandHubOptions extends DigestExchangeOptions {
   /** Callers that wait in this process for an agent. Default: none. */
   queueOf?: (agentName: string) => number;
-  /** How often what changed is published, ms. Default 1000. */
-  publishIntervalMs?: number;
 }
 
 /** What is asked of one agent, over all processes. */
@@ -46,46 +33,38 @@ export interface DemandLookup {
  * needs no agreement. Nothing waits for etcd.
  */
 export class DemandHub implements DemandLookup {
-  private readonly processId = randomUUID();
-  private readonly keys: Keyspace;
-  private readonly logger: Logger;
   private readonly clock: Clock;
-  private readonly keeper: LeaseKeeper;
-  private readonly lease: OwnLease;
   private readonly own: OwnDemand;
   private readonly remote: RemoteDemand;
-  private readonly mirror: PrefixMirror;
-  private readonly ticker: Ticker;
+  private readonly exchange: DigestExchange;
   private readonly queueOf: (agentName: string) => number;
+  /** Agents of which nothing is left to tell. */
+  private gone: readonly string[] = [];
   private readonly merged = new Map<string, { untilMs: number; series: MeasuredDemand[] }>();
 
-  constructor(options: DemandHubOptions) {
-    const { etcd, keyPrefix = DEFAULT_KEY_PREFIX, tenant, logger, clock = systemClock } = options;
-    [this.logger, this.clock, this.queueOf] = [logger, clock, options.queueOf ?? (() => 0)];
-    this.keys = new Keyspace(keyPrefix, tenant);
-    this.keeper = new LeaseKeeper(etcd);
-    const monotonicMs = () => clock.monotonicMs();
-    this.lease = new OwnLease({ etcd, keeper: this.keeper, logger, ttlSec: DIGEST_TTL_SEC, monotonicMs });
-    this.own = new OwnDemand(clock, this.queueOf);
-    this.remote = new RemoteDemand({ keys: this.keys, logger, ownProcessId: this.processId });
-    const onChanges = this.remote.apply.bind(this.remote);
-    const { demand: prefix } = this.keys;
-    this.mirror = new PrefixMirror({ etcd, prefix, refreshIntervalMs: AUDIT_MS, logger, clock, onChanges });
-    this.ticker = new Ticker(options.publishIntervalMs ?? DEFAULT_PUBLISH_MS, () => this.tick());
+  constructor({ queueOf = () => 0, ...options }: DemandHubOptions) {
+    this.exchange = new DigestExchange(options, {
+      what: 'demand',
+      prefixOf: (keys) => keys.demand,
+      advance: () => this.advance(),
+      forgetTold: () => this.own.forgetTold(),
+      publication: (leaseId) => this.publication(leaseId),
+      apply: (changes) => this.remote.apply(changes),
+    });
+    const { keys, clock, processId } = this.exchange;
+    [this.clock, this.queueOf] = [clock, queueOf];
+    this.own = new OwnDemand(clock, queueOf);
+    this.remote = new RemoteDemand({ keys, logger: options.logger, ownProcessId: processId });
   }
 
   /** Begins to publish and to follow the others. @throws ReachError `engine_unavailable`; may be called again. */
-  async start(): Promise<void> {
-    await this.mirror.start();
-    this.ticker.start();
+  start(): Promise<void> {
+    return this.exchange.start();
   }
 
   /** Withdraws this process's digests; the others keep what it told of the past. */
-  async stop(): Promise<void> {
-    await this.ticker.stop();
-    await this.mirror.stop();
-    this.lease.release();
-    this.keeper.close();
+  stop(): Promise<void> {
+    return this.exchange.stop();
   }
 
   /** Counts a reach that was sent to an ability, whatever becomes of it. */
@@ -122,21 +101,15 @@ export class DemandHub implements DemandLookup {
     return series;
   }
 
-  private async tick(): Promise<void> {
-    const gone = this.own.advance();
-    for (const name of gone) this.merged.delete(name);
-    try {
-      const { id, isNew } = await this.lease.ensure();
-      if (isNew) this.own.forgetTold();
-      await this.publish(gone, id);
-    } catch (error) {
-      this.logger.debug({ error }, 'demand could not be published; trying again');
-    }
+  private advance(): void {
+    this.gone = this.own.advance();
+    for (const name of this.gone) this.merged.delete(name);
   }
 
-  private async publish(gone: readonly string[], leaseId: string): Promise<void> {
+  private publication(leaseId: string): Publication {
+    const { keys, processId } = this.exchange;
     const changed = this.own.changed();
-    const keyOf = (kind: DemandKind, name: string) => this.keys.under(this.keys.demand, kind, this.processId, name);
+    const keyOf = (kind: DemandKind, name: string) => keys.under(keys.demand, kind, processId, name);
     const put = (kind: DemandKind, name: string) => {
       const digest = this.own[kind](name);
       return digest ? putOp(keyOf(kind, name), encodeDemand(digest), leaseId) : deleteOp(keyOf(kind, name));
@@ -146,13 +119,8 @@ export class DemandHub implements DemandLookup {
         ...(now ? [put('now', name)] : []),
         ...(earlier ? [put('earlier', name)] : []),
       ]),
-      ...gone.flatMap((name) => [deleteOp(keyOf('now', name)), deleteOp(keyOf('earlier', name))]),
+      ...this.gone.flatMap((name) => [deleteOp(keyOf('now', name)), deleteOp(keyOf('earlier', name))]),
     ];
-    try {
-      if (writes.length > 0) await this.lease.write(writes);
-    } catch (error) {
-      this.own.forgetTold(changed.map(({ name }) => name));
-      throw error;
-    }
+    return { writes, takeBack: () => this.own.forgetTold(changed.map(({ name }) => name)) };
   }
 }
