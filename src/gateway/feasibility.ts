@@ -50,10 +50,12 @@ export class Feasibility {
    * @throws ReachError `overloaded` when the queue makes it hopeless and `acceptance.feasibility` is `refuse`; `deadline_exceeded`
    *   when services alone take longer than there is time
    */
-  check({ decision, target, stand_in }: Routed, envelope: Envelope): ReceiptEstimate {
+  check({ decision, target, stand_in, ready }: Routed, envelope: Envelope): ReceiptEstimate {
     const isAnsweredHere = stand_in?.output !== undefined;
     // Of an agent that accepts and delivers later only the acceptance was measured.
     if (isAnsweredHere || target.ack_timeout_ms !== undefined) return {};
+    // When a breaker lets it pass is a matter of its agent's recovery, of which no queue tells.
+    if (!ready && this.isHeldBack(decision)) return {};
     const demand = this.options.demand.agent(decision.chosen.agent_name);
     const estimate = this.estimate(decision, demand, envelope);
     if (!estimate) return {};
@@ -66,6 +68,11 @@ export class Feasibility {
       eta_p95_ms: Math.round(estimate.etaP95Ms),
       ...(message !== null && { warnings: [{ code: 'deadline_at_risk' as const, message }] }),
     };
+  }
+
+  private isHeldBack({ chosen: { agent_name: agentName, agent_version: agentVersion, ability } }: Decision): boolean {
+    const gate = this.options.world().breakers?.gate({ agentName, agentVersion, ability });
+    return gate !== undefined && gate.share < 1;
   }
 
   private estimate({ chosen }: Decision, demand: AgentDemand, { mode }: Envelope): Estimate | null {

@@ -4,6 +4,7 @@ import { descriptorSchema } from '../../src/protocol/descriptor';
 import type { Envelope } from '../../src/protocol/envelope';
 import { ReachError } from '../../src/protocol/reach-error';
 import { routedTarget } from '../../src/protocol/routed-target';
+import type { BreakerGate } from '../../src/protocol/reliability';
 import type { Decision, InstanceState } from '../../src/protocol/shapes';
 import type { AgentVersion, World } from '../../src/protocol/world';
 import type { MeasuredDemand } from '../../src/registry';
@@ -54,15 +55,20 @@ function check({
   agent = agentOf('http'),
   serviceMs = 1_000,
   feasibility = 'refuse',
+  share,
 }: {
   queueDepth: number;
   mode?: 'sync' | 'async';
   agent?: AgentVersion;
   serviceMs?: number;
   feasibility?: 'off' | 'warn' | 'refuse';
+  /** What the agent's breaker lets pass. */
+  share?: number;
 }) {
   const stats = { requests: 9, failures: 0, p50_ms: 1, p95_ms: 1, p99_ms: 1, in_flight: 1 } as never;
-  const world: World = { revision: '1', agents: [agent], stats: { ability: () => stats, instance: () => stats } };
+  const breakers = share === undefined ? {} : { breakers: { gate: () => ({ share }) as BreakerGate } };
+  const measured = { ability: () => stats, instance: () => stats };
+  const world: World = { revision: '1', agents: [agent], stats: measured, ...breakers };
   const judge = new Feasibility({
     world: () => world,
     demand: { agent: () => ({ queueDepth, series: [demandOf(serviceMs)] }) },
@@ -70,7 +76,7 @@ function check({
     settings: { feasibility, minProbability: 0.05 },
     queueWaitMs: 500,
   });
-  const routed = { decision, target: routedTarget(agent.descriptor, 'work', 60_000), ready: true };
+  const routed = { decision, target: routedTarget(agent.descriptor, 'work', 60_000), ready: share === undefined };
   return judge.check(routed, { mode, timeout_ms: 10_000 } as Envelope);
 }
 
@@ -130,4 +136,9 @@ it('never refuses for agents that pull: their service times contain their queue'
 it('says nothing of agents that deliver later, and while nobody is ready', () => {
   expect(check({ queueDepth: 40, agent: agentOf('http', { ack_timeout_ms: 1_000 }) })).toEqual({});
   expect(check({ queueDepth: 40, agent: { ...agentOf('http'), instances: [] } })).toEqual({});
+});
+
+test('of a reach that a breaker holds back no time is told, be it ever so short a service', () => {
+  expect(check({ queueDepth: 0, serviceMs: 3, feasibility: 'warn', share: 0.05 })).toEqual({});
+  expect(check({ queueDepth: 0, serviceMs: 3, feasibility: 'warn', share: 1 })).toHaveProperty('eta_ms');
 });
