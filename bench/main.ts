@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import type { Figures } from './figures';
 import { planOf } from './plan';
 import { progressOn } from './progress';
-import { run, stepsOf } from './run';
+import { routingSpeed, run, stepsOf } from './run';
 import { openStage } from './stage';
 import { tablesOf } from './tables';
 import { judge } from './targets';
@@ -44,11 +44,13 @@ async function measure({ quick, gatewayNodeArgs }: Options, signal: AbortSignal)
   const plan = planOf({ quick });
   const progress = progressOn(process.stderr, stepsOf(plan));
   try {
+    progress.phase('routing among 1,000 agents');
+    const routing = await routingSpeed(signal);
     progress.phase('starting engines, agent, worker and gateway');
     const stage = await openStage({ gatewayNodeArgs });
     try {
       signal.throwIfAborted();
-      return await run({ stage, plan, progress, signal });
+      return await run({ stage, plan, progress, signal }, routing);
     } finally {
       progress.phase('stopping');
       await stage.close();

@@ -35,12 +35,14 @@ export function stepsOf(plan: Plan): number {
 /**
  * Measures everything, in an order that is fair: memory before any load, then warm-up, then the contenders in turns
  * on the same server, so that whatever else the machine does meets all of them.
+ * @param routing measured before, without engines: see {@link routingSpeed}
  * @throws WrongAnswerError for an answer that is not the right one
  */
-export async function run(context: RunContext): Promise<Figures> {
+export async function run(context: RunContext, routing: RoutingSpeed): Promise<Figures> {
   const { stage, plan, progress } = context;
-  progress.phase('idle memory, routing among 1,000 agents');
-  const idle = await idleFigures(context);
+  progress.phase('idle memory');
+  await delay(plan.idleMs, undefined, { signal: context.signal });
+  const idleMb = residentMb(stage.pids.gateway);
   progress.phase('warm-up');
   await stage.callers.warmTexts(() => progress.step());
   const contenders = stage.callers.all();
@@ -69,8 +71,8 @@ export async function run(context: RunContext): Promise<Figures> {
     reach_vs_plain: ratiosOf(reach, plain),
     regular_vs_plain: ratiosOf(regular, plain),
     nested_vs_reach,
-    routing: idle.routing,
-    memory: { idle_mb: megabytes(idle.residentMb), after_load_mb: megabytes(afterLoadMb) },
+    routing,
+    memory: { idle_mb: megabytes(idleMb), after_load_mb: megabytes(afterLoadMb) },
     history,
     plain,
     reach,
@@ -78,18 +80,17 @@ export async function run(context: RunContext): Promise<Figures> {
   };
 }
 
-/** The routing decision is measured while the gateway idles: in a process of its own, so neither sees the other. */
-async function idleFigures({
-  stage,
-  plan,
-  signal,
-}: RunContext): Promise<{ routing: RoutingSpeed; residentMb: number | null }> {
+/**
+ * How fast a decision is, by a process of its own and before any engine runs: it takes less than a millisecond, and one that
+ * waits for a processor would tell of the neighbours.
+ */
+export async function routingSpeed(signal: AbortSignal): Promise<RoutingSpeed> {
   const script = resolve(__dirname, 'routing/main.js');
-  const [{ stdout }] = await Promise.all([
-    promisify(execFile)(process.execPath, [script, '--speed', '--json'], { signal, maxBuffer: 1e6 }),
-    delay(plan.idleMs, undefined, { signal }),
-  ]);
-  return { routing: JSON.parse(stdout) as RoutingSpeed, residentMb: residentMb(stage.pids.gateway) };
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--speed', '--json'], {
+    signal,
+    maxBuffer: 1e6,
+  });
+  return JSON.parse(stdout) as RoutingSpeed;
 }
 
 /** Both kinds of load, so that connections, caches and compiled code are what they will be. */

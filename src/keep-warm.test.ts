@@ -46,6 +46,16 @@ test('only new descriptors are a reason to compute', async () => {
   expect(warming.state()).toBe('ready');
 });
 
+test('of many that come while it computes, one more round takes all', async () => {
+  const { warming, world } = scripted([]);
+  for (let n = 0; n < 50; n += 1) {
+    world.agents = [...world.agents, agent(`agent-${n}`)];
+    world.changed();
+  }
+  await jest.advanceTimersByTimeAsync(0);
+  expect([world.calls, warming.state()]).toEqual([2, 'ready']);
+});
+
 test('stopped, it tries no more', async () => {
   const waiting = scripted(['fails']);
   await jest.advanceTimersByTimeAsync(0);

@@ -23,14 +23,13 @@ export interface WarmingParts {
  */
 export function keepWarm({ warm, agents, onChange, logger }: WarmingParts): { stop(): void; state(): VectorState } {
   let known: readonly unknown[] = [];
-  let running = 0;
+  let running = false;
+  let outdated = false;
   let failures = 0;
   let stopped = false;
   let again: NodeJS.Timeout | undefined;
 
-  const run = async () => {
-    clearTimeout(again);
-    running += 1;
+  const attempt = async () => {
     try {
       await warm();
       if (failures > 0) logger.info('vectors are computed again; routing goes by meaning');
@@ -39,12 +38,20 @@ export function keepWarm({ warm, agents, onChange, logger }: WarmingParts): { st
       if (stopped) return;
       if (failures === 0) logger.warn({ err }, 'vectors cannot be computed; routing by meaning is lexical for now');
       failures += 1;
-      const waitMs = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (failures - 1));
-      clearTimeout(again);
-      again = setTimeout(() => void run(), waitMs).unref();
-    } finally {
-      running -= 1;
+      again = setTimeout(() => void run(), Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (failures - 1))).unref();
     }
+  };
+  const run = async () => {
+    outdated = true;
+    if (running) return;
+    running = true;
+    // A hundred agents that register together are a reason for two rounds, not for a hundred.
+    while (outdated && !stopped) {
+      outdated = false;
+      clearTimeout(again);
+      await attempt();
+    }
+    running = false;
   };
   const look = () => {
     const now = agents().map(({ descriptor }) => descriptor);
@@ -60,6 +67,6 @@ export function keepWarm({ warm, agents, onChange, logger }: WarmingParts): { st
       clearTimeout(again);
       stopped = true;
     },
-    state: () => (failures > 0 ? 'lexical' : running > 0 ? 'warming' : 'ready'),
+    state: () => (failures > 0 ? 'lexical' : running ? 'warming' : 'ready'),
   };
 }
