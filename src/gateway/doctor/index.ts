@@ -71,13 +71,16 @@ function failed(id: DoctorCheck, caught: unknown, { logger }: DoctorOptions): Fi
   logger.debug({ check: id, err: error.cause ?? error }, 'a check of the doctor failed');
   const isEngine = error.code === 'engine_unavailable' && /^(temporal|etcd)\.(version|namespace)$/.test(id);
   if (!isEngine) return notChecked(id, error.code === 'internal' ? 'it failed; the log has why' : error.message);
+  const [subject, where, command] = id.startsWith('etcd')
+    ? ['etcd', 'the hosts of registry.etcd', 'etcdctl endpoint status --cluster']
+    : ['Temporal', 'temporal.address', 'temporal operator cluster health'];
   return {
     id,
     severity: 'error',
-    subject: id.startsWith('etcd') ? 'etcd' : 'Temporal',
+    subject,
     measured: 'does not answer',
     why: 'without it nothing is accepted',
-    fix: error.message,
-    command: 'agent-reach dev',
+    fix: `see that ${subject} answers at ${where}; GET /readyz tells when it is back`,
+    command,
   };
 }
