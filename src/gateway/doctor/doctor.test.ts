@@ -15,3 +15,20 @@ it('makes a check once for all who ask meanwhile, and again for whoever asks lat
   await ask();
   expect(looks).toBe(2);
 });
+
+it('an engine that is not there is an error that says where to look', async () => {
+  const options = {
+    config: { ...config, registry: { ...config.registry, etcd: ['127.0.0.1:9'] } },
+    now: () => new Date(0),
+    logger: { debug: () => undefined },
+  };
+  const { findings } = await new Doctor(options as unknown as DoctorOptions).report({ check: 'etcd.version' });
+  expect(findings).toEqual([
+    expect.objectContaining({
+      severity: 'error',
+      subject: 'etcd',
+      fix: expect.stringContaining('registry.etcd'),
+      command: 'etcdctl endpoint status --cluster',
+    }),
+  ]);
+});
