@@ -55,7 +55,7 @@ function partsByText(group: OfferGroup, payload: RouteRequest['payload']): Map<s
 
 /**
  * Matches of nearly all offers of a group. A Map of a thousand is made and thrown away with each decision, and the
- * collector's pauses were the slowest hundredth of them; a list in the group's order costs a twentieth of it.
+ * collector's pauses were the slowest hundredth of them; a list in the group's order costs a tenth of it.
  */
 class MatchTable {
   size = 0;
