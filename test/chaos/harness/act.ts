@@ -30,8 +30,11 @@ export class Act {
   readonly limits: AgentLimits[] = [];
   readonly redrives: Record<string, number> = {};
   violations: string[] = [];
+  /** Messages that count towards the floor, and those among them that completed. */
   messages = 0;
   succeeded = 0;
+  /** How the others among them ended, each with how many. */
+  readonly otherwise = new Map<string, number>();
   recoveryMs: number | null = null;
   evidence: RowReport['evidence'] = null;
   private readonly agents: string[] = [];
@@ -52,7 +55,9 @@ export class Act {
       say: (text: string) => void;
     },
   ) {
-    this.prefix = `r${String(options.row).padStart(2, '0')}-${options.seed}`;
+    const earlier = stage.acts.filter(({ row, seed }) => row === options.row && seed === options.seed).length;
+    stage.acts.push(options);
+    this.prefix = `r${String(options.row).padStart(2, '0')}-${options.seed}${earlier > 0 ? `-again${earlier}` : ''}`;
   }
 
   /** `count` at full scale, fewer in the short run. */
@@ -155,12 +160,24 @@ export class Act {
     const { limits, redrives } = this;
     const recording = await record(this.stage, { sent, ends, agents: this.agents, abilities, redrives, limits });
     this.judge(recording);
-    const completed = new Set(recording.runs.filter(({ status }) => status === 'completed').map(({ key }) => key));
-    const keys = new Set(sent.map(({ message }) => message.key));
-    this.messages += keys.size;
-    this.succeeded += [...keys].filter((key) => completed.has(key)).length;
+    this.count(new Set(sent.map(({ message }) => message.key)), recording);
     this.noteSetbacks(sent);
     return recording;
+  }
+
+  /** What was sent at most once and ended as unknown was lost with its call, as promised: it says nothing of the floor. */
+  private count(keys: ReadonlySet<string>, { runs }: Recording): void {
+    const completed = new Set(runs.filter(({ status }) => status === 'completed').map(({ key }) => key));
+    const last = new Map(runs.map((run) => [run.key, run]));
+    for (const key of keys) {
+      if (completed.has(key)) this.succeeded += 1;
+      const { semantics, status, code } = last.get(key) ?? { semantics: null, status: 'not accepted', code: null };
+      if (!completed.has(key) && semantics === 'at_most_once' && status === 'outcome_unknown') continue;
+      this.messages += 1;
+      if (completed.has(key)) continue;
+      const end = [status, code].filter(Boolean).join(' ');
+      this.otherwise.set(end, (this.otherwise.get(end) ?? 0) + 1);
+    }
   }
 
   private judge(recording: Recording): void {

@@ -58,7 +58,10 @@ function judge(scenario: Scenario, act: Act, crashed: string[]): RowReport {
   const problems = [...act.problems, ...crashed];
   const share = act.messages > 0 ? act.succeeded / act.messages : 0;
   if (share < scenario.floor) {
-    problems.push(`only ${act.succeeded} of ${act.messages} completed, the floor is ${percent(scenario.floor)}`);
+    const others = [...act.otherwise].map(([end, count]) => `${count}× ${end}`).join(', ') || 'nothing was sent';
+    problems.push(
+      `only ${act.succeeded} of ${act.messages} completed, the floor is ${percent(scenario.floor)}: ${others}`,
+    );
   }
   const defects = [...act.stage.gateways, ...act.stage.workers].flatMap((root) => root.defects);
   return {

@@ -39,6 +39,8 @@ export interface Stage {
   agents: Agents;
   proxies: { gatewayEtcd: TcpProxy | null; temporal: TcpProxy | null; agents: TcpProxy | null };
   client: Client;
+  /** What was begun here, in order: a row that is run once more needs names of its own. */
+  acts: { row: number; seed: number }[];
   /** Starts one more worker like the others. */
   addWorker(): Promise<RootProcess>;
   close(): Promise<void>;
@@ -106,6 +108,7 @@ async function build(options: StageOptions, closers: Closers): Promise<Stage> {
     agents,
     proxies,
     client: new Client({ connection }),
+    acts: [],
     addWorker,
     close: () => closers.close(),
   };
