@@ -16,5 +16,6 @@ function rootAbove(folder: string): string {
     if (existsSync(join(at, 'package.json')) && existsSync(join(at, 'workflows'))) {
       return at.endsWith('/dist') ? resolve(at, '..') : at;
     }
+    if (at === dirname(at)) throw new Error(`no folder above ${folder} is the repository`);
   }
 }

@@ -23,6 +23,8 @@ const KEPT_ERRORS = 3;
 const RESTART_PAUSE_MS = 200;
 /** Ends the child when our end of its standard input closes, however we die. */
 const STOP_WITH_PARENT = { AGENT_REACH_STOP_WITH_PARENT: '1' };
+/** As the image sets them; docs/operations.md says why. */
+const LEAN = { MALLOC_ARENA_MAX: '2', NODE_OPTIONS: '--max-semi-space-size=8' };
 
 /** A gateway or worker as a process under supervision: started again whenever it ends without being told to. */
 export class RootProcess {
@@ -103,7 +105,7 @@ export class RootProcess {
       // A group of its own: Ctrl-C reaches the harness only, which stops everything in order.
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...STOP_WITH_PARENT, ...env },
+      env: { ...process.env, ...LEAN, ...STOP_WITH_PARENT, ...env },
     });
     child.stdin?.on('error', () => undefined);
     child.stderr?.on('data', (chunk: Buffer) => {
