@@ -41,6 +41,7 @@ import { DEFAULT_TENANT } from './protocol/limits';
 import { buildOpenApi } from './protocol/openapi';
 import { VERSION } from './protocol/version';
 import { createEtcd } from './registry';
+import { reachCanceller } from './temporal';
 import { createDeadLetterMetrics } from './telemetry/dead-letter-metrics';
 import { HttpMetrics } from './telemetry/http-metrics';
 import { createMetricsRegistry } from './telemetry/metrics';
@@ -160,6 +161,7 @@ function services(
     reader,
     tree,
     callsUnderWay: platform.callsUnderWay,
+    cancel: reachCanceller(connection, config),
     maxDepth: config.nesting.max_depth,
   });
   const workerEngine = agentsAddress ? { address: agentsAddress, namespace } : null;

@@ -5,6 +5,7 @@ import { DEFAULT_MAX_TOTAL_RETRIES } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import type { ReachTokens } from '../protocol/reach-token';
 import type { ReachMemo } from '../../workflows/messages';
+import { noteBeside, type Joining, type LocalCall } from './nested-note';
 import type { ReachReader } from './reach-reader';
 import { currentAttempt } from './reach-view';
 
@@ -33,17 +34,26 @@ interface NestingOptions {
   tokens: ReachTokens;
   reader: Pick<ReachReader, 'describe'>;
   tree: {
-    join(joining: {
-      parent: string;
-      child: string;
-      tree: Lineage['tree'];
-      ttlMs: number;
-    }): Promise<{ retriesUsed: number }>;
+    join(joining: Joining): Promise<{ retriesUsed: number }>;
+    retriesUsed(tree: Lineage['tree']): Promise<number>;
   };
   /** The calls of this process's own worker, if it has one. */
-  callsUnderWay?: { has(call: { runId: string; attempt: number }): boolean };
+  callsUnderWay?: { has(call: LocalCall): boolean };
+  /** Cancels a reach that was started for a parent that is cancelled. */
+  cancel: (reachId: string) => Promise<unknown>;
   /** `nesting.max_depth` */
   maxDepth: number;
+}
+
+/** A reach that may start as the child of another. */
+export interface Joined {
+  envelope: Envelope;
+  lineage: Lineage;
+  /**
+   * Set where the child is noted while it starts: to be called once it has. It waits for the note, and cancels the child when its
+   * parent was cancelled meanwhile. @throws ReachError `reach_terminal`
+   */
+  started?: () => Promise<void>;
 }
 
 /**
@@ -81,23 +91,47 @@ export class Nesting {
    *
    * @throws ReachError `reach_terminal`, `engine_unavailable`
    */
-  async join(parent: ParentCall, child: string, envelope: Envelope): Promise<{ envelope: Envelope; lineage: Lineage }> {
+  async join(parent: ParentCall, child: string, envelope: Envelope): Promise<Joined> {
     const { root, tree, parent: parentId, parent_run, chain } = parent.inheritance;
-    // Noted before the parent is looked at: a cancellation that comes after the look finds the note.
-    const { retriesUsed } = await this.options.tree.join({
-      parent: parentId,
-      child,
-      tree,
-      ttlMs: envelope.timeout_ms,
-    });
-    const { accepted } = await this.confirm(parent);
+    const joining = { parent: parentId, child, tree, ttlMs: envelope.timeout_ms };
+    const local = this.localCall(parent);
+    const { retriesUsed, accepted, started } = local
+      ? await this.joinBeside(joining, local)
+      : await this.joinBefore(joining, parent);
     const leftMs = accepted ? null : parent.attemptMs;
     const timeout_ms = Math.max(1, Math.floor(Math.min(envelope.timeout_ms, leftMs ?? Infinity)));
     const max_total_retries = Math.max(0, Math.min(envelope.max_total_retries, tree.limit - retriesUsed));
     return {
       envelope: { ...envelope, timeout_ms, max_total_retries },
       lineage: { root, tree, parent: parentId, parent_run, chain },
+      ...(started && { started }),
     };
+  }
+
+  /** Its agent has not answered yet, so it has not accepted either. */
+  private async joinBeside(joining: Joining, call: LocalCall) {
+    const { tree, reader, callsUnderWay, cancel } = this.options;
+    const late = () => void cancel(joining.child).catch(() => undefined);
+    const noted = noteBeside({ tree, reader, callsUnderWay: callsUnderWay! }, { joining, call, late });
+    const retriesUsed = await tree.retriesUsed(joining.tree);
+    const started = async () => {
+      if (!(await noted).cancelled) return;
+      await cancel(joining.child).catch(() => undefined);
+      throw new ReachError('reach_terminal', 'The call that this is for was cancelled; so is what was begun for it');
+    };
+    return { retriesUsed, accepted: false, started };
+  }
+
+  /** Noted before the parent is looked at: a cancellation that comes after the look finds the note. */
+  private async joinBefore(joining: Joining, parent: ParentCall) {
+    const { retriesUsed } = await this.options.tree.join(joining);
+    return { retriesUsed, ...(await this.confirm(parent)), started: undefined };
+  }
+
+  private localCall({ inheritance, attempt }: Pick<ParentCall, 'inheritance' | 'attempt'>): LocalCall | null {
+    if (attempt === null) return null;
+    const call = { runId: inheritance.parent_run, attempt };
+    return this.options.callsUnderWay?.has(call) ? call : null;
   }
 
   /**
@@ -107,9 +141,7 @@ export class Nesting {
    * @throws ReachError `reach_terminal`
    */
   async confirm({ inheritance, attempt }: Pick<ParentCall, 'inheritance' | 'attempt'>): Promise<{ accepted: boolean }> {
-    const { callsUnderWay } = this.options;
-    // Its agent has not answered yet, so it has not accepted either.
-    if (attempt !== null && callsUnderWay?.has({ runId: inheritance.parent_run, attempt })) return { accepted: false };
+    if (this.localCall({ inheritance, attempt })) return { accepted: false };
     const description = await this.options.reader.describe(inheritance.parent);
     assertOpen(description, { runId: inheritance.parent_run, attempt });
     return { accepted: (description.memo as ReachMemo).accepted_attempt === attempt };

@@ -145,6 +145,7 @@ export class ReachService {
       if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan, call.waitMs);
       throw unclear(caught);
     }
+    await plan.started?.();
     this.options.arrivals.sent(plan.routed.decision);
     const end = await reader.waitForEnd(
       plan.id,
@@ -176,6 +177,7 @@ export class ReachService {
         }),
       );
       if (acceptance.fingerprint !== plan.digest) throw keyReused();
+      await plan.started?.();
       if (acceptance.request_id !== plan.routed.decision.decision_id) return await this.follow(plan, 0);
       this.options.arrivals.sent(plan.routed.decision);
       const receipt = this.receipt(plan, call, acceptedAt);

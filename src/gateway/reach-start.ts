@@ -15,6 +15,8 @@ export interface Plan {
   digest: string;
   /** Set when another reach's agent made this one (R10). */
   lineage?: Lineage;
+  /** Then to be awaited once it has started. @throws ReachError `reach_terminal` when its parent was cancelled meanwhile */
+  started?: () => Promise<void>;
   /** For its receipt; nothing of it goes into the history. */
   estimate?: ReceiptEstimate;
 }
