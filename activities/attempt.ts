@@ -183,7 +183,7 @@ async function call(
     unreadAboveBytes: MAX_PAYLOAD_BYTES,
     ...(context.payload && { payload: context.payload }),
     traceparent: `00-${input.trace_id}-${randomBytes(8).toString('hex')}-01`,
-    reachToken: await deps.tokens.issue({
+    reachToken: deps.tokens.issue({
       reachId,
       runId,
       attempt: n,

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
@@ -39,6 +39,7 @@ import {
   type DemandHub,
 } from './registry';
 import { ConcurrencyLimits } from './limits';
+import { ReachWorker } from './reach-worker';
 import { createReliability } from './reliability';
 import { createDecisionLog, type RunningDecisionLog } from './decision-log';
 import type { VectorState } from './keep-warm';
@@ -260,7 +261,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
 export async function createWorker(platform: Platform, log: Pick<RoutingLog, 'refused'>): Promise<RunningWorker> {
   const { config, connection } = platform;
   await platform.joinWorkers();
-  const reaches = await Worker.create({
+  const reaches = await ReachWorker.create({
     connection,
     namespace: config.temporal.namespace,
     taskQueue: config.temporal.task_queue,

@@ -100,13 +100,14 @@ export class Router {
    */
   async route(request: RouteRequest, occasion: DecisionOccasion = {}): Promise<Decision> {
     const { outcome, context } = await this.choose(request, false);
-    const kept = this.record(outcome, context, occasion);
     if (outcome.kind === 'refused') {
       const { decisionId: decision_id } = context;
+      const kept = this.record(outcome, context, occasion);
       throw kept && occasion.tellsCaller ? outcome.error.with({ decision_id }) : outcome.error;
     }
-    this.chooser.advance(outcome);
     const decision = toDecision(outcome, context);
+    this.record(outcome, { ...context, decision }, occasion);
+    this.chooser.advance(outcome);
     if (decision.chosen.admission) this.deps.world().breakers?.admitted?.(outcome.chosen.offer.breakerKey);
     return decision;
   }
@@ -189,7 +190,11 @@ export class Router {
   }
 
   /** Answers whether it is kept. */
-  private record(outcome: Outcome, context: MadeContext, { reachId, refusalIsNoNews }: DecisionOccasion): boolean {
+  private record(
+    outcome: Outcome,
+    context: MadeContext & Pick<RecordingContext, 'decision'>,
+    { reachId, refusalIsNoNews }: DecisionOccasion,
+  ): boolean {
     const { recorder, config, matcher } = this.deps;
     if (!recorder?.wants(context.decisionId) || (refusalIsNoNews && outcome.kind === 'refused')) return false;
     try {

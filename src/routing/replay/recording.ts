@@ -1,5 +1,6 @@
 /** What is kept of a decision, so that it can be explained and made again under other circumstances (R23). */
 import type { LoggedDecision } from '../../protocol/logged-decision';
+import type { Decision } from '../../protocol/shapes';
 import { toGroup } from '../ability-index';
 import { compareByMeaning } from '../comparison';
 import { toDecision } from '../decision';
@@ -24,13 +25,17 @@ export interface RecordingContext extends InputsContext {
   reachId?: string;
   /** Names this process. */
   madeBy: string;
+  /** What was decided, where it has been put into words already. */
+  decision?: Decision;
 }
 
 /** Records a decision, or a refusal. */
 export function recordingOf(outcome: Outcome, context: RecordingContext): Recording {
   const kept = keptOffers(outcome, context);
   const record: LoggedDecision = {
-    ...(outcome.kind === 'chosen' ? toDecision(outcome, context) : refusalRecord(outcome, context)),
+    ...(outcome.kind === 'chosen'
+      ? (context.decision ?? toDecision(outcome, context))
+      : refusalRecord(outcome, context)),
     ...(context.reachId !== undefined && { reach_id: context.reachId }),
     made_by: context.madeBy,
     weights: context.weights,
