@@ -90,6 +90,7 @@ export async function makeAttempt(
   const startedMs = performance.now();
   const durationMs = () => Math.round(performance.now() - startedMs);
   let admission: Admission | null = null;
+  let taker: string | null = null;
   let answer: KeptAnswer | null = null;
   let error: ReachError | null = null;
   let givenMs = Number.POSITIVE_INFINITY;
@@ -104,7 +105,8 @@ export async function makeAttempt(
       admission.end('neutral', durationMs());
       return { kind: 'turned_away', error: outOfTimeWaiting() };
     }
-    answer = await call(deps, input, { ...context, agent, adapter, admission, payload });
+    const takenBy = (instanceId: string) => void (taker = instanceId);
+    answer = await call(deps, input, { ...context, agent, adapter, admission, payload, takenBy });
   } catch (caught) {
     if (context.signal.aborted) {
       admission?.end('neutral', durationMs());
@@ -120,7 +122,7 @@ export async function makeAttempt(
     n: context.n,
     agent_name: input.agent_name,
     agent_version: input.agent_version,
-    instance: admission?.instance.instance_id ?? null,
+    instance: taker ?? admission?.instance.instance_id ?? null,
     started_at: startedAt,
     duration_ms: durationMs(),
     received: error ? (error.options.received ?? 'no') : 'yes',
@@ -151,7 +153,7 @@ function adapterOf(deps: ActivityDependencies, agent: AgentVersion): Adapter {
   if (adapter) return adapter;
   throw new ReachError(
     'agent_protocol_error',
-    `${agent.name} speaks ${protocol}, which this release cannot call; register it with protocol http or worker`,
+    `${agent.name} speaks ${protocol}, which this release cannot call; register it with protocol http, mq or worker`,
     { received: 'no' },
   );
 }
@@ -171,6 +173,7 @@ async function call(
     adapter: Adapter;
     admission: Admission;
     payload?: AdapterContext['payload'];
+    takenBy: NonNullable<AdapterContext['takenBy']>;
   },
 ): Promise<KeptAnswer> {
   const { reachId, runId, runStartMs, n, signal, agent, adapter, admission } = context;
@@ -182,6 +185,7 @@ async function call(
     maxResponseBytes: deps.maxResponseBytes,
     unreadAboveBytes: MAX_PAYLOAD_BYTES,
     ...(context.payload && { payload: context.payload }),
+    takenBy: context.takenBy,
     traceparent: `00-${input.trace_id}-${randomBytes(8).toString('hex')}-01`,
     reachToken: deps.tokens.issue({
       reachId,

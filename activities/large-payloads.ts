@@ -53,6 +53,7 @@ export async function keepAnswer(deps: Deps, answer: AdapterAnswer, who: Answeri
   if (answer.kind === 'accepted') return answer;
   try {
     if (answer.kind === 'unread') return await keepUnread(deps, answer.content, who);
+    if (answer.kind === 'uploaded') return await keepUploaded(deps, answer.ref, who);
     assertOutput(who, answer.output);
     const claim = await deps.payloads.keepOutput(answer.output, answer.bytes);
     return { kind: 'answer', ...(claim ? { output: {}, output_claim: claim } : { output: answer.output }) };
@@ -74,9 +75,17 @@ export async function keepPulled(
     const kept = await deps.payloads.keepOutput(output);
     return { ...rest, ...(kept ? { output: {}, output_claim: kept } : { output }) };
   }
-  const { claim, errors } = await deps.payloads.claimUploaded(uploaded.ref, schemaOf(who)).catch(notUploaded);
+  return { ...rest, ...(await keepUploaded(deps, uploaded.ref, who)) };
+}
+
+async function keepUploaded(
+  deps: Deps,
+  ref: string,
+  who: Answering,
+): Promise<{ kind: 'answer'; output: JsonObject; output_claim: OutputClaim }> {
+  const { claim, errors } = await deps.payloads.claimUploaded(ref, schemaOf(who)).catch(notUploaded);
   if (!claim) throw mismatch(who, errors);
-  return { ...rest, output: {}, output_claim: claim };
+  return { kind: 'answer', output: {}, output_claim: claim };
 }
 
 async function keepUnread(deps: Deps, content: Buffer, who: Answering): Promise<KeptAnswer> {

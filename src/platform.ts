@@ -11,7 +11,7 @@ import type { Registry as MetricsRegistry } from 'prom-client';
 import { createActivities } from '../activities/create-activities';
 import type { ActivityDependencies, CallSample } from '../activities/dependencies';
 import { FastLane } from '../activities/fast-lane';
-import { ConnectionLedger, createDispatcher, HttpAdapter, type Adapter } from './adapters';
+import { ConnectionLedger, createDispatcher, HttpAdapter, RedisStreamsAdapter, type Adapter } from './adapters';
 import { configuredSecrets, createCallbacks, createCallbackWorker, type CallbackParts } from './callbacks';
 import type { Config } from './config';
 import { countingStarts, createDemand } from './demand';
@@ -169,6 +169,8 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     egress,
     readToken: readTokenOf(config),
   });
+  const counting = countingConnections(connections, agentMetrics);
+  const queues = new RedisStreamsAdapter({ egress, readToken: readTokenOf(config), counting });
   const eventLog = createEventLog(logger, metrics);
   const publisher = createPublisher(connection, config, { view: subscribing.view, log: eventLog });
   const publishEnd = endPublisher(publisher);
@@ -200,7 +202,10 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       router,
       world: () => view.world(),
       isCutOff: () => !view.staleness().connected,
-      adapters: new Map<Adapter['protocol'], Adapter>([['http', http]]),
+      adapters: new Map<Adapter['protocol'], Adapter>([
+        ['http', http],
+        ['mq', queues],
+      ]),
       recordCall,
       startCall: (key) => {
         const ends = [stats.started(key), demand.started(key)];
@@ -244,6 +249,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       await subscribing.view.stop();
       registry.close();
       await http.close();
+      await queues.close();
       await callbacks.close();
       await decisions.close();
       await payloads.close();

@@ -23,6 +23,8 @@ export interface AdapterContext {
   traceparent: string;
   /** Lets the agent deliver a late result for this attempt, and nothing else. */
   reachToken: string;
+  /** Told which instance works on the call, where the agent's instances decide that among themselves. */
+  takenBy?: (instanceId: string) => void;
 }
 
 /** What an agent said. A failure is thrown as a ReachError whose `received` says how far the request got. */
@@ -31,6 +33,8 @@ export type AdapterAnswer =
   | { kind: 'answer'; output: JsonObject; bytes?: number }
   /** What should be a JSON object, and was not looked at. */
   | { kind: 'unread'; content: Buffer }
+  /** Uploaded to the gateway by the agent, who says where. */
+  | { kind: 'uploaded'; ref: string }
   | { kind: 'accepted' };
 
 /**

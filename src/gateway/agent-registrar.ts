@@ -1,5 +1,5 @@
 import type { Descriptor, Endpoint } from '../protocol/descriptor';
-import { assertUrlAllowed, type EgressPolicy } from '../policy/egress';
+import { assertBrokerAllowed, assertUrlAllowed, type EgressPolicy } from '../policy/egress';
 import { isTokenEnvAllowed } from '../policy/token-env';
 import { ReachError } from '../protocol/reach-error';
 import { agentTaskQueue } from '../protocol/worker-wire';
@@ -18,7 +18,7 @@ import type {
 import { whenSeen } from './view-catch-up';
 
 /** Protocols that this release can call. */
-const CALLABLE: ReadonlySet<string> = new Set(['http', 'worker']);
+const CALLABLE: ReadonlySet<string> = new Set(['http', 'worker', 'mq']);
 
 /** What the registrar works with. */
 export interface AgentRegistrarOptions {
@@ -121,6 +121,8 @@ export class AgentRegistrar {
   }
 
   private assertAddresses({ name, endpoint }: Descriptor): void {
+    if (endpoint?.protocol === 'mq' && typeof endpoint.address === 'string')
+      assertBrokerAllowed(endpoint.address, this.options.egress, `the queue of agent ${name}`);
     if (!endpoint || !CALLED_BY_URL.has(endpoint.protocol) || endpoint.address === undefined) return;
     for (const address of [endpoint.address].flat()) assertUrlAllowed(address, this.options.egress, `agent ${name}`);
   }

@@ -1,4 +1,4 @@
-import { assertUrlAllowed, isAddressAllowed, parseEgressAllow } from './egress';
+import { assertBrokerAllowed, assertUrlAllowed, isAddressAllowed, parseEgressAllow } from './egress';
 import { isTokenEnvAllowed } from './token-env';
 
 const none = parseEgressAllow([]);
@@ -77,5 +77,46 @@ describe('token variables', () => {
     ['PRODUCT_QA_TOKEN', [], false],
   ])('%s with %j allowed: %s', (name, allowed, expected) => {
     expect(isTokenEnvAllowed(name, allowed)).toBe(expected);
+  });
+});
+
+describe('brokers that may be connected to', () => {
+  it.each([
+    'redis://127.0.0.1:6379',
+    'redis://2130706433:6379/0',
+    'redis://0x7f.1/0',
+    'redis://%31%32%37.0.0.1/0',
+    'redis://localhost',
+    'rediss://[::1]:6380/1',
+    'redis://[::ffff:7f00:1]',
+    'redis://169.254.169.254',
+    'redis://10.0.0.6:6379',
+    'redis://redis.example:25',
+    'redis://redis.example:2379',
+    'redis://user:pw@redis.example',
+    'http://redis.example:6379',
+    'unix:///run/redis.sock',
+    'redis:redis.example',
+    'redis://',
+    '',
+  ])('refuses %s unless the operator allows it', (address) => {
+    expect(() => assertBrokerAllowed(address, none, 'agent x')).toThrow(
+      expect.objectContaining({ code: 'callback_url_forbidden' }),
+    );
+  });
+
+  it.each([
+    ['redis://redis.example', { host: 'redis.example', port: 6379, database: 0, tls: false }],
+    ['redis://redis.example:6379/3', { host: 'redis.example', port: 6379, database: 3, tls: false }],
+    ['REDISS://Redis.Example:80/', { host: 'redis.example', port: 80, database: 0, tls: true }],
+    ['redis://8.8.8.8:7000', { host: '8.8.8.8', port: 7000, database: 0, tls: false }],
+  ])('reads %s', (address, place) => {
+    expect(assertBrokerAllowed(address, none, 'agent x')).toEqual(place);
+  });
+
+  it('reads what the operator allows in any spelling, as the address that it is', () => {
+    for (const spelling of ['127.0.0.1', '2130706433', '0x7f.1'])
+      expect(assertBrokerAllowed(`redis://${spelling}:6390`, loopback, 'agent x').host).toBe('127.0.0.1');
+    expect(assertBrokerAllowed('redis://[::1]', loopback, 'agent x').host).toBe('::1');
   });
 });

@@ -64,14 +64,53 @@ export function assertUrlAllowed(url: string, policy: EgressPolicy, what: string
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed) throw forbidden(what, 'is not a URL such as https://agent.example/invoke');
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') throw forbidden(what, 'must be http or https');
+  return assertPlaceAllowed(parsed, policy, what);
+}
+
+/** A broker that may be connected to. */
+export interface BrokerPlace {
+  /** A name, or a literal address as the URL parser writes it, without brackets. */
+  host: string;
+  port: number;
+  database: number;
+  tls: boolean;
+}
+
+/**
+ * The same for the address of a queue's broker, `redis://host:port/db` or `rediss://`. The host is read as that of an http URL,
+ * since only there does the URL parser undo odd spellings of literal addresses.
+ *
+ * @throws ReachError `callback_url_forbidden`
+ */
+export function assertBrokerAllowed(address: string, policy: EgressPolicy, what: string): BrokerPlace {
+  const scheme = /^rediss?:(?=\/\/)/i.exec(address)?.[0].toLowerCase();
+  const asHttp = scheme && address.replace(/^[^:]+/, 'http');
+  if (!asHttp || !URL.canParse(asHttp))
+    throw forbidden(what, 'is not that of a Redis, such as redis://10.0.0.6:6379/0');
+  const { hostname, pathname } = assertPlaceAllowed(new URL(asHttp), policy, what, REDIS_PORTS);
+  const { port } = new URL(address);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? DEFAULT_REDIS_PORT : Number(port),
+    database: Number(pathname.slice(1)) || 0,
+    tls: scheme === 'rediss:',
+  };
+}
+
+function assertPlaceAllowed(
+  parsed: URL,
+  policy: EgressPolicy,
+  what: string,
+  itsPorts: ReadonlySet<number> = new Set(),
+): URL {
   if (parsed.username || parsed.password) throw forbidden(what, 'must not carry credentials; use the auth section');
   const host = parsed.hostname
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '')
     .toLowerCase();
   if (policy.hosts.has(host)) return parsed;
-  if (FOREIGN_PORTS.has(Number(parsed.port)))
-    throw forbidden(what, `has the port of a service that speaks no HTTP (${parsed.port})`);
+  if (FOREIGN_PORTS.has(Number(parsed.port)) && !itsPorts.has(Number(parsed.port)))
+    throw forbidden(what, `has the port of a service that speaks another protocol (${parsed.port})`);
   const local = host === 'localhost' || host.endsWith('.localhost');
   const refused = local
     ? !isAddressAllowed('127.0.0.1', policy)
@@ -90,6 +129,10 @@ const FOREIGN_PORTS: ReadonlySet<number> = new Set([
   993, 995, 1433, 1521, 2049, 2181, 2375, 2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 6000, 6379, 7233, 9042,
   9092, 11211, 26379, 27017,
 ]);
+
+const DEFAULT_REDIS_PORT = 6379;
+/** Among the foreign ports, those that a broker may have. */
+const REDIS_PORTS: ReadonlySet<number> = new Set([DEFAULT_REDIS_PORT]);
 
 function forbidden(what: string, why: string): ReachError {
   return new ReachError('callback_url_forbidden', `The address of ${what} ${why}`);

@@ -7,6 +7,7 @@ import { compileSchema, validatePayload, type CompiledSchema } from './json-sche
 import { MAX_DESCRIPTOR_BYTES, MAX_DESCRIPTOR_PATTERN_WEIGHT } from './limits';
 import type { BodyFormat } from './media-type';
 import { skeleton } from './nearest';
+import { queueFindings } from './queue-endpoint';
 import { ReachError, type FieldError } from './reach-error';
 import { fallbackOf } from './routed-target';
 import { tooHeavy, unsafe } from './schema-guard';
@@ -65,6 +66,8 @@ export function checkDescriptor(
   checkNames(descriptor.capabilities);
   const warnings = checkSchemas(descriptor.capabilities);
   checkFallbacks(descriptor);
+  const misplaced = queueFindings(descriptor);
+  if (misplaced.length > 0) throw findingsError(misplaced, { code: 'invalid_descriptor' });
   return { descriptor, warnings: [...warnings, ...healthWarnings(descriptor, options)] };
 }
 

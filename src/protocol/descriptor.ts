@@ -4,6 +4,8 @@ import * as limits from './limits';
 import { isVersionRange, normalizeVersion, VERSION_RANGE_FIX } from './versions';
 
 const MAX_CALL_MS = 86_400_000;
+/** Characters of a queue's name: no blanks, no wildcards of access rules. */
+const QUEUE_NAME = /^[A-Za-z0-9._@:/{}+-]{1,200}$/;
 const jsonSchemaDocument = z.union([jsonObjectSchema, z.boolean()]);
 const abilityName = z
   .string()
@@ -41,6 +43,20 @@ const endpointSchema = z.strictObject({
     .max(200)
     .optional()
     .meta({ description: 'worker only; default `agent-reach.NAME@VERSION`' }),
+  queue: z
+    .string()
+    .regex(QUEUE_NAME, 'must be 1 to 200 letters, digits and any of . _ @ : / { } + -')
+    .optional()
+    .meta({ description: 'mq only: the stream; default `agent-reach.NAME@VERSION`' }),
+  username: z
+    .string()
+    .regex(/^[^\s:@]{1,128}$/, 'must be a user name of up to 128 characters')
+    .optional()
+    .meta({ description: 'mq only: the ACL user; its password is the token of `auth`' }),
+  consumers: z.enum(['registered', 'anonymous']).optional().meta({
+    description:
+      'mq only: `registered` (default): the queue is ready while an instance that heartbeats is; `anonymous`: its consumers cannot call the gateway, and it is ready until its calls say otherwise',
+  }),
   timeout_ms: z.number().int().min(1).max(MAX_CALL_MS).optional(),
   max_retry: z.number().int().min(0).max(limits.MAX_RETRY_LIMIT).default(limits.DEFAULT_MAX_RETRY),
   ack_timeout_ms: z.number().int().min(1).max(MAX_CALL_MS).optional(),

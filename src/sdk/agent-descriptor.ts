@@ -12,6 +12,8 @@ export interface AgentDescriptor {
   source: string | DescriptorDraft;
 }
 
+const SERVED: ReadonlySet<string> = new Set(['worker', 'http', 'mq']);
+
 /**
  * Loads a descriptor from an object or a YAML/JSON file and checks it against its handlers, by the gateway's own rules:
  * an agent fails at its own start. Throws `invalid_descriptor` and its kin with findings by pointer.
@@ -24,10 +26,10 @@ export function loadDescriptor(given: DescriptorDraft | string, abilities: reado
       : checkDescriptor(source);
   const findings = handlerFindings(descriptor, abilities);
   if (findings.length > 0) throw findingsError(findings, { code: 'invalid_descriptor' });
-  if (descriptor.endpoint?.protocol !== 'worker' && descriptor.endpoint?.protocol !== 'http') {
+  if (!SERVED.has(descriptor.endpoint?.protocol ?? '')) {
     throw new ReachError(
       'invalid_descriptor',
-      'A ReachAgent serves `endpoint: {protocol: worker}` or `{protocol: http}`; set one of them',
+      'A ReachAgent serves `endpoint: {protocol: worker}`, `{protocol: http}` or `{protocol: mq}`; set one of them',
     );
   }
   return { descriptor, source };

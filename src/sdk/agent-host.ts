@@ -1,4 +1,4 @@
-/** How an agent is reached: an HTTP server or a Temporal worker. Both run calls through the same `CallRunner`. */
+/** How an agent is reached: an HTTP server, a Temporal worker or a consumer of a queue. All run calls through the same `CallRunner`. */
 export interface AgentHost {
   /** Ends the taking of new calls (the runner says `draining` by then) and resolves when those in hand are over, at the latest some seconds after `graceMs`. */
   drain(graceMs: number): Promise<void>;

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { DescriptorDraft } from '../protocol/descriptor';
 import type { DeliverySemantics, EventContext, Json, JsonObject } from '../protocol/shapes';
@@ -108,9 +109,23 @@ export interface WorkerHostOptions {
   apiKey?: NativeConnectionOptions['apiKey'];
 }
 
+/** How an agent that takes its calls from a queue reaches the queue's Redis. */
+export interface QueueHostOptions {
+  /** Where this process sees the broker. Default: the descriptor's `endpoint.address`. */
+  address?: string;
+  /** ACL user. Default: the descriptor's `endpoint.username`. */
+  username?: string;
+  /** The value of the descriptor's `auth.token_env`. */
+  password?: string;
+  /** For `rediss://` with a certificate of one's own. */
+  tls?: ConnectionOptions;
+  /** As {@link HttpHostOptions.acceptAfterMs}: a longer call is acknowledged and its result delivered when it is there. Default: never. */
+  acceptAfterMs?: number;
+}
+
 /** Options of `ReachAgent`. */
 export interface AgentOptions {
-  /** The descriptor (R12): an object, or the path of a YAML or JSON file. `endpoint.protocol` is `worker` or `http`. */
+  /** The descriptor (R12): an object, or the path of a YAML or JSON file. `endpoint.protocol` is `worker`, `http` or `mq`. */
   descriptor: DescriptorDraft | string;
   /** Base URL of the gateway. */
   gateway: string;
@@ -125,6 +140,8 @@ export interface AgentOptions {
   http?: HttpHostOptions;
   /** For `protocol: worker`. Default: what the gateway says about its Temporal. */
   worker?: WorkerHostOptions;
+  /** For `protocol: mq`. */
+  queue?: QueueHostOptions;
   /** Lease, s. Default 30; below ten heartbeats it is warned about (R13). */
   ttlSec?: number;
   /** Default 3,000 (R13). */

@@ -31,13 +31,12 @@ import { AgentReachClient } from './client';
 import { CallRunner } from './call-runner';
 import { consumptionOf } from './dedup/agent-consumption';
 import type { PlatformDeduplicationStore } from './dedup/platform';
-import { HttpHost } from './http-host';
 import { newInstanceId } from './instance-id';
 import { InstanceLease } from './instance-lease';
 import { LargePayloads } from './large-payloads';
-import { LateDelivery } from './late-delivery';
 import { LeaseKeeper, type KeptLease } from './lease-keeper';
 import { RegistrationApi } from './registration-api';
+import { startHost } from './start-host';
 import { startWorker } from './start-worker';
 import { monotonic, settledWithin } from './time';
 import { Transport } from './transport';
@@ -51,6 +50,7 @@ export type {
   AgentLog,
   AgentOptions,
   HttpHostOptions,
+  QueueHostOptions,
   Registration,
   WorkerHostOptions,
 } from './agent-types';
@@ -72,7 +72,7 @@ const START_TIMEOUT_MS = 60_000;
 const ANNOUNCE_MS = 2_000;
 
 /**
- * An agent: registers its descriptor and itself, keeps its lease alive, takes calls over Temporal or HTTP, and leaves
+ * An agent: registers its descriptor and itself, keeps its lease alive, takes calls over Temporal, HTTP or a queue, and leaves
  * politely. Emits {@link AgentEvents}.
  */
 export class ReachAgent extends EventEmitter<AgentEvents> {
@@ -127,7 +127,7 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     return this.#keeper.state;
   }
 
-  /** The URL this agent serves; undefined for workers and before `start`. */
+  /** The URL this agent serves; undefined for workers, queues and before `start`. */
   get url(): string | undefined {
     return this.#hostUrl;
   }
@@ -169,20 +169,20 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   async #begin(): Promise<void> {
-    const { endpoint } = this.#loaded.descriptor;
-    const isHttp = endpoint?.protocol === 'http';
-    if (isHttp) {
-      const host = await HttpHost.start({
-        runner: this.#runner,
-        options: this.options.http,
-        late: new LateDelivery(this.#nestedTransport, endpoint?.ack_timeout_ms),
-        log: this.#log,
-      });
-      this.#host = host;
-      this.#hostUrl = host.url;
-    }
+    const host = await startHost({
+      descriptor: this.#loaded.descriptor,
+      runner: this.#runner,
+      instanceId: this.instanceId,
+      maxConcurrency: this.#maxConcurrency,
+      startTimeoutMs: this.options.startTimeoutMs ?? START_TIMEOUT_MS,
+      log: this.#log,
+      transport: this.#nestedTransport,
+      options: this.options,
+    });
+    this.#host = host ?? undefined;
+    this.#hostUrl = host?.url;
     await this.#keeper.start(this.options.startTimeoutMs ?? START_TIMEOUT_MS);
-    if (!isHttp) this.#host = this.#worker = await this.#startWorker();
+    if (!host) this.#host = this.#worker = await this.#startWorker();
     this.#keeper.keep();
     this.#host?.ended.then(
       () => this.drain(), // a signal that Temporal's runtime caught

@@ -51,7 +51,10 @@ export class CallRunner {
   readonly #shutdown = new AbortController();
   readonly #idle: (() => void)[] = [];
 
-  constructor(private readonly options: CallRunnerOptions) {}
+  constructor(private readonly options: CallRunnerOptions) {
+    // Every call under way listens to it.
+    setMaxListeners(0, this.#shutdown.signal);
+  }
 
   get inFlight(): number {
     return this.#inFlight;

@@ -1,7 +1,6 @@
 import { Context, type Info } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { v7 as uuidv7 } from 'uuid';
 import { isTransient } from '../protocol/error-codes';
 import { MAX_INLINE_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
@@ -9,8 +8,9 @@ import { AGENT_ACTIVITY, type WorkerAnswer, type WorkerCall, type WorkerFailureD
 import type { AgentHost } from './agent-host';
 import { CallStopped, type StopReason } from './agent-errors';
 import type { AgentLog, WorkerHostOptions } from './agent-types';
+import { uploaded, withPayload, type PayloadStore } from './by-reference';
 import { stopReason, type CallRunner } from './call-runner';
-import { compactOver, type LargePayloads } from './large-payloads';
+import { compactOver } from './large-payloads';
 import type { WorkerAddress } from './registration-api';
 
 /** What a {@link WorkerHost} is made of. */
@@ -22,7 +22,7 @@ export interface WorkerHostParts {
   graceMs: number;
   log: AgentLog;
   at: WorkerAddress;
-  payloads: Pick<LargePayloads, 'upload' | 'fetch'>;
+  payloads: PayloadStore;
   options: WorkerHostOptions;
 }
 
@@ -132,39 +132,6 @@ function activityOf({
       stopBeating();
     }
   };
-}
-
-async function uploaded(content: Buffer, payloads: WorkerHostParts['payloads'], signal: AbortSignal): Promise<string> {
-  try {
-    return await payloads.upload(content, uuidv7(), signal);
-  } catch (cause) {
-    signal.throwIfAborted();
-    const { code, message } = ReachError.from(cause);
-    const ours = code === 'payload_too_large' ? 'agent_response_too_large' : 'agent_unavailable';
-    throw new ReachError(
-      ours,
-      `The work was done, but its answer of ${content.byteLength} bytes could not be kept: ${message}`,
-      { cause },
-    );
-  }
-}
-
-/** The call with a large payload fetched into it. @throws ReachError `agent_unavailable`: somebody else may have more luck */
-async function withPayload(
-  call: WorkerCall,
-  payloads: WorkerHostParts['payloads'],
-  signal: AbortSignal,
-): Promise<WorkerCall> {
-  const { payload_ref: ref, ...rest } = call;
-  if (ref === undefined) return call;
-  try {
-    return { ...rest, payload: await payloads.fetch(ref, signal) };
-  } catch (cause) {
-    signal.throwIfAborted();
-    throw new ReachError('agent_unavailable', `The payload could not be fetched: ${ReachError.from(cause).message}`, {
-      cause,
-    });
-  }
 }
 
 /** The first heartbeat at once: whatever happens next, the workflow can tell that the call arrived (R33). */

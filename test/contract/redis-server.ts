@@ -11,6 +11,8 @@ export interface RedisServer {
   url: string;
   /** Ends it at once, as a crash would. Safe to call again. */
   kill(): Promise<void>;
+  /** Starts it anew on its port, without what it knew. */
+  restart(): Promise<void>;
 }
 
 /** `redis-server` on PATH or in /usr/bin; undefined when it is not installed (Debian: the package `redis-server`). */
@@ -21,23 +23,39 @@ export function redisProgram(): string | undefined {
 
 /** Starts a Redis that keeps nothing on disk, on a free port of loopback; another process may have taken it meanwhile. */
 export async function startRedis(program: string): Promise<RedisServer> {
-  for (let attempt = 1; ; attempt += 1) {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-reach-redis-'));
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
     const [port] = await freePorts(1);
-    const dir = mkdtempSync(join(tmpdir(), 'agent-reach-redis-'));
-    const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const ended = once(child, 'exit');
-    if (await isReady(child)) {
-      const kill = async () => {
-        child.kill('SIGKILL');
-        await ended;
+    let child = await spawnRedis(program, port!, dir);
+    if (!child) continue;
+    const end = async () => {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    };
+    return {
+      url: `redis://127.0.0.1:${port}`,
+      async kill() {
+        await end();
         rmSync(dir, { recursive: true, force: true });
-      };
-      return { url: `redis://127.0.0.1:${port}`, kill };
-    }
-    rmSync(dir, { recursive: true, force: true });
-    if (attempt === 3) throw new Error(`${program} did not start on three ports`);
+      },
+      async restart() {
+        await end();
+        child = await spawnRedis(program, port!, dir);
+        if (!child) throw new Error(`${program} did not start again on port ${port}`);
+      },
+    };
   }
+  rmSync(dir, { recursive: true, force: true });
+  throw new Error(`${program} did not start on three ports`);
+}
+
+/** Null when it ended before it served. */
+async function spawnRedis(program: string, port: number, dir: string): Promise<ChildProcess | null> {
+  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  return (await isReady(child)) ? child : null;
 }
 
 /** False when it ended before it served. */

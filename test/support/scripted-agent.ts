@@ -98,7 +98,7 @@ export function abilityOf({ name, capability }: AgentDraft): string {
 }
 
 /** A descriptor with one ability. */
-export function descriptorOf(draft: AgentDraft, protocol: 'http' | 'worker') {
+export function descriptorOf(draft: AgentDraft, protocol: 'http' | 'worker' | 'mq') {
   const { name, version = '1.0.0', capability, endpoint, descriptor } = draft;
   return {
     name,

@@ -28,10 +28,18 @@ const silent: AgentLog = {
   error: () => undefined,
 };
 
-/** Starts an agent as an activity worker, by the SDK's `ReachAgent`, and waits until it is registered. */
-export async function startWorkerAgent(api: Api, draft: AgentDraft): Promise<ScriptedAgent> {
+/** Starts an agent as an activity worker. */
+export function startWorkerAgent(api: Api, draft: AgentDraft): Promise<ScriptedAgent> {
+  return startSdkAgent(api, draft, descriptorOf(draft, 'worker'));
+}
+
+/** Starts an agent with this descriptor by the SDK's `ReachAgent`, and waits until it is registered. */
+export async function startSdkAgent(
+  api: Api,
+  draft: AgentDraft,
+  descriptor: ReturnType<typeof descriptorOf>,
+): Promise<ScriptedAgent> {
   const script = new Script<Step>(HELLO);
-  const descriptor = descriptorOf(draft, 'worker');
   const ability = abilityOf(draft);
   const place = { name: draft.name, version: descriptor.version, instanceId: `${draft.name}-1` };
   const common = {
@@ -82,7 +90,7 @@ async function handle(script: Script<Step>, payload: JsonObject, context: AgentC
   }
 }
 
-/** What came over Temporal, in the words of the wire. */
+/** What came over Temporal or a queue, in the words of the wire. */
 function callOf(payload: JsonObject, context: AgentContext): AgentCall {
   return {
     message_id: context.messageId,

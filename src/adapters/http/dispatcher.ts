@@ -55,7 +55,8 @@ export class EgressForbiddenError extends Error {
   readonly code = 'EGRESS_FORBIDDEN';
 }
 
-function guardedLookup(egress: EgressPolicy): LookupFunction {
+/** Resolves names to allowed addresses only; whoever connects takes these very ones. */
+export function guardedLookup(egress: EgressPolicy): LookupFunction {
   return (hostname, options, callback) => {
     dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '');

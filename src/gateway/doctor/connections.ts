@@ -62,7 +62,7 @@ export function judgeConnects({ origins }: ConnectionCounts): Finding[] {
         measured: `${failures} of ${own} connects failed`,
         why: 'every failed connect is a retry, or a call that goes to another agent',
         fix: 'see that the agent listens there, that names resolve, and that nothing between drops connections',
-        command: `curl -v ${origin}/healthz`,
+        command: origin.startsWith('redis') ? `redis-cli -u ${origin} ping` : `curl -v ${origin}/healthz`,
       },
     ];
   });

@@ -3,6 +3,7 @@ import type { Descriptor } from '../../protocol/descriptor';
 import type { InstanceState } from '../../protocol/shapes';
 import type { AgentVersion } from '../../protocol/world';
 import { effectiveStatus, type StatusInputs } from './effective-status';
+import { queuePlace } from '../../protocol/queue-endpoint';
 import { STATIC_INSTANCE_PREFIX } from '../keys';
 import type { EjectionLookup } from '../limits/ejections';
 import type { AgentRecord, BeatRecord, GoneRecord, HealthRecord, InstanceRecord } from '../records';
@@ -60,8 +61,13 @@ export function leaseTarget(epoch: string): string {
   return `epoch:${epoch}`;
 }
 
-/** The addresses of a descriptor, one static instance each. */
+/**
+ * The addresses of a descriptor, one static instance each. That of a queue names its broker, which says nothing of whether
+ * anybody takes calls from it: only where its consumers cannot register does it stand for them.
+ */
 export function staticAddresses(descriptor: Descriptor): { instanceId: string; host: string }[] {
+  const { endpoint } = descriptor;
+  if (endpoint?.protocol === 'mq' && endpoint.consumers !== 'anonymous') return [];
   const address = descriptor.endpoint?.address;
   const hosts = address === undefined ? [] : typeof address === 'string' ? [address] : address;
   return hosts.map((host, position) => ({ instanceId: `${STATIC_INSTANCE_PREFIX}${position}`, host }));
@@ -135,7 +141,8 @@ function leasedInstances({ descriptor }: AgentRecord, entry: AgentEntry, finding
     const facts: InstanceFacts = {
       descriptor,
       instanceId,
-      host: record.host,
+      // All consumers of a queue are called where it is.
+      host: queuePlace(descriptor)?.address ?? record.host,
       registeredAt: record.registered_at,
       maxConcurrency: record.max_concurrency ?? descriptor.max_concurrency ?? null,
       health: found?.target === leaseTarget(epoch) ? found : UNPROBED,

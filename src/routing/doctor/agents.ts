@@ -39,7 +39,7 @@ export function checkReadiness(agents: readonly AgentVersion[]): Finding[] {
     if (status === 'ready' || status === 'busy' || status === 'draining') return [];
     const others = agents.some((other) => other.name === agent.name && other !== agent && readinessOf(other).ready);
     const severity = others ? 'info' : 'warning';
-    const pulls = agent.descriptor.endpoint?.protocol === 'worker';
+    const pulls = ['worker', 'mq'].includes(agent.descriptor.endpoint?.protocol ?? '');
     const fix = (pulls && cause === 'never_registered' ? START : FIXES[cause]) ?? 'see its instances';
     const told = since === null ? `registered ${agent.registered_at.slice(0, 19)}Z, ${detail}` : detail;
     return [{ id, severity, subject, measured: told, why: 'nothing is routed to it', fix, command }];
@@ -47,7 +47,7 @@ export function checkReadiness(agents: readonly AgentVersion[]): Finding[] {
   return orFine(capped(found, id), id, `${agents.length} versions of agents have been ready`);
 }
 
-/** An agent that pulls has no address. */
+/** An agent that pulls has no address, or one that is not its own. */
 const START = 'start an instance, which registers itself, or remove the agent';
 
 const FIXES: Readonly<Record<string, string>> = {

@@ -47,7 +47,7 @@ function falseRecord(
 /**
  * Requests that may not have been sent again: `at_most_once` is seen once a run at most (a redrive is a person's word);
  * of any other, each attempt is seen once, but for abilities that are declared idempotent, whose fast path may repeat one
- * without a trace when its worker is lost.
+ * without a trace when its worker is lost, and for what a queue gives out again because its agent was killed.
  */
 export function forbiddenRepeats({ recording, entriesOf }: Index): Violation[] {
   return recording.runs.flatMap((run): Violation[] => {
@@ -57,11 +57,20 @@ export function forbiddenRepeats({ recording, entriesOf }: Index): Violation[] {
       return [{ rule: 'sent_again', reach_id, message: `at_most_once, and agents saw it ${attempts.length} times` }];
     }
     if (idempotent) return [];
-    const again = attempts.find((attempt, index) => attempts.indexOf(attempt) !== index);
+    const again = repeatOf(entriesOf(run));
     return again === undefined
       ? []
-      : [{ rule: 'sent_again', reach_id, message: `attempt ${again} was seen more than once` }];
+      : [{ rule: 'sent_again', reach_id, message: `attempt ${again.attempt} was seen more than once` }];
   });
+}
+
+/** An entry whose attempt was seen before, by an agent that lived to answer it. */
+function repeatOf(entries: readonly JournalEntry[]): JournalEntry | undefined {
+  const inOrder = [...entries].sort((a, b) => a.arrived_ms - b.arrived_ms);
+  const isUnacknowledged = ({ queued, left_ms }: JournalEntry) => queued === true && left_ms === null;
+  return inOrder.find((entry, index) =>
+    inOrder.slice(0, index).some((earlier) => earlier.attempt === entry.attempt && !isUnacknowledged(earlier)),
+  );
 }
 
 /** Within a run, a later attempt has a greater fence, and one attempt has one fence. */

@@ -75,6 +75,8 @@ export interface JournalEntry {
   fence: string;
   /** Traffic that passed a breaker which was not closed. */
   bypass: boolean;
+  /** It came by a queue: what was not acknowledged, because its agent was killed, is given out again within the same attempt. */
+  queued?: true;
   /** Milliseconds; one clock for all entries. */
   arrived_ms: number;
   /** When it was answered or its connection broke; null when the agent was killed before. */

@@ -65,6 +65,25 @@ it.each<[what: string, Rule, (recording: Recording) => void]>([
   ],
   ['work that is denied', 'attempt_denied', (r) => (runOf(r, 'r-1').attempts![0]!.received = 'no')],
   ['one attempt seen twice', 'sent_again', (r) => r.journal.push({ ...entryOf(r, 'r-1', 2) })],
+  [
+    'a queue that gives out again what was answered',
+    'sent_again',
+    (r) => {
+      const seen = entryOf(r, 'r-1', 2);
+      seen.queued = true;
+      r.journal.push({ ...seen, arrived_ms: seen.arrived_ms + 1 });
+    },
+  ],
+  [
+    'a queue that gives out again what is sent at most once',
+    'sent_again',
+    (r) => {
+      const seen = entryOf(r, 'r-0', 1);
+      Object.assign(seen, { queued: true, left_ms: null });
+      runOf(r, 'r-0').semantics = 'at_most_once';
+      r.journal.push({ ...seen, arrived_ms: seen.arrived_ms + 1 });
+    },
+  ],
   ['a result without work', 'acknowledged_before_work', (r) => (entryOf(r, 'r-0', 1).worked = false)],
   ['a result that nobody produced', 'result_never_produced', (r) => (runOf(r, 'r-1').output_id = 'other')],
   [
@@ -98,5 +117,12 @@ it('lets the fast path of an idempotent ability repeat an attempt under the same
   runOf(recording, 'r-0').idempotent = true;
   const first = entryOf(recording, 'r-0', 1);
   recording.journal.unshift({ ...first, worked: false, output_id: null, left_ms: null });
+  expect(reconcile(recording)).toEqual([]);
+});
+
+it('a queue may give out again what its agent was killed with', () => {
+  const recording = good();
+  const seen = entryOf(recording, 'r-1', 3);
+  recording.journal.push({ ...seen, queued: true, left_ms: null, arrived_ms: seen.arrived_ms - 1 });
   expect(reconcile(recording)).toEqual([]);
 });

@@ -42,7 +42,10 @@ export type Command = { agent: string; mode: Mode } | { agent: string; release: 
 
 /** From the agents' process: it listens, or an agent has received a request (and has written it down). */
 export type Report =
-  { kind: 'listening'; url: string } | { kind: 'got'; agent: string; reach_id: string; attempt: number };
+  | { kind: 'listening'; url: string }
+  | { kind: 'got'; agent: string; reach_id: string; attempt: number }
+  /** The work is done (and written down), its answer is not sent yet; only agents that take from a queue say so. */
+  | { kind: 'worked'; agent: string; reach_id: string; attempt: number };
 
 /** One line of a journal. `at` is wall-clock time of a monotonic clock, ms. */
 export type Line =
@@ -55,6 +58,8 @@ export type Line =
       attempt: number;
       fence: string;
       bypass: boolean;
+      /** It came by a queue, which gives a message to somebody else when nobody acknowledges it. */
+      queued?: true;
       at: number;
     }
   /** The work is done; written before the answer is sent. */

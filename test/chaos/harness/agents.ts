@@ -13,7 +13,8 @@ export type Arrival = Extract<Report, { kind: 'got' }>;
 export class Agents {
   private child: ChildProcess | null = null;
   private readonly reports = new EventEmitter();
-  private readonly file: string;
+  /** Where agents write down what they see; others may write there as well, a line at a time. */
+  readonly file: string;
   private address: string | null = null;
 
   private constructor(dataDir: string) {
@@ -110,9 +111,9 @@ export function entriesOf(text: string): JournalEntry[] {
 }
 
 function arrived(line: Extract<Line, { e: 'in' }>): JournalEntry {
-  const { agent, reach_id, key, attempt, fence, bypass, at } = line;
+  const { agent, reach_id, key, attempt, fence, bypass, queued, at } = line;
   const unanswered = { left_ms: null, answer: 'none', worked: false, output_id: null };
-  return { agent, reach_id, key, attempt, fence, bypass, arrived_ms: at, ...unanswered };
+  return { agent, reach_id, key, attempt, fence, bypass, ...(queued && { queued }), arrived_ms: at, ...unanswered };
 }
 
 function parseLine(raw: string): Line | null {

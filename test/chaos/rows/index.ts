@@ -14,6 +14,7 @@ import { rollingUpgrade, sigtermUnderLoad } from './row-20-25-restarts';
 import { racingGateways } from './row-21-racing-gateways';
 import { redriveTwice } from './row-22-redrive';
 import { everythingFails } from './row-23-everything-fails';
+import { queueRedelivery } from './row-24-queue-redelivery';
 
 /** Every row that can be run, by number. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -40,10 +41,9 @@ export const SCENARIOS: readonly Scenario[] = [
   racingGateways,
   redriveTwice,
   everythingFails,
+  queueRedelivery,
   sigtermUnderLoad,
 ];
 
 /** Rows that break what this release does not have yet. */
-export const NOT_APPLICABLE: readonly { row: number; name: string }[] = [
-  { row: 24, name: 'queue redelivery without acknowledgement' },
-];
+export const NOT_APPLICABLE: readonly { row: number; name: string }[] = [];

@@ -92,7 +92,8 @@ function totalOf({ own, mapped }: Memory): number {
 /** Resident memory of a process, MB; 0 where the system does not tell. */
 function memoryOf({ pid }: RootProcess): Memory {
   const status = readStatus(pid);
-  const mb = (what: string) => Math.round(Number(new RegExp(`^${what}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) / 1_024);
+  const mb = (what: string) =>
+    Math.round(Number(new RegExp(`^${what}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) / 1_024);
   return { own: mb('RssAnon'), mapped: mb('RssFile') };
 }
 
