@@ -24,7 +24,7 @@ const RESTART_PAUSE_MS = 200;
 /** Ends the child when our end of its standard input closes, however we die. */
 const STOP_WITH_PARENT = { AGENT_REACH_STOP_WITH_PARENT: '1' };
 /** As the image sets them; docs/operations.md says why. */
-const LEAN = { MALLOC_ARENA_MAX: '2', NODE_OPTIONS: '--max-semi-space-size=8' };
+const LEAN = { MALLOC_ARENA_MAX: '2', NODE_OPTIONS: '--max-semi-space-size=4' };
 
 /** A gateway or worker as a process under supervision: started again whenever it ends without being told to. */
 export class RootProcess {
