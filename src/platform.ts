@@ -53,14 +53,14 @@ import { createReliabilityMetrics, observeReliability } from './telemetry/reliab
 import type { RoutingLog } from './telemetry/routing-log';
 
 /** Workflow tasks of a worker at once; those of the fast path last as long as their calls. */
-const WORKFLOW_TASK_SLOTS = 100;
+const WORKFLOW_TASK_SLOTS = 120;
 /** So many of them may be held by calls of one agent. */
-const FAST_LANE_PER_AGENT = 20;
+const FAST_LANE_PER_AGENT = 25;
 /**
  * Reaches kept in memory between their tasks, more than can have one at once: each takes 0.35 MB, most of it outside of V8. One that
  * waits for long is read from its history again, which costs a request and some milliseconds once.
  */
-const CACHED_WORKFLOWS = 104;
+const CACHED_WORKFLOWS = 124;
 
 /** The parts that every process of the platform runs. */
 export interface Platform {
