@@ -108,21 +108,22 @@ async function measure(context: RunContext, contenders: Contender[]): Promise<Re
   const logs = { plain: new BlockLog(), reach: new BlockLog(), regular: new BlockLog() };
   const block: BlockContext = { signal, onAnswer: () => progress.step() };
   for (let round = 1; round <= plan.rounds; round += 1) {
-    for (const contender of contenders) {
+    const inTurn = round % 2 === 1 ? contenders : [...contenders].reverse();
+    for (const contender of inTurn) {
       progress.phase(`round ${round} of ${plan.rounds}, one at a time: ${contender.name}`);
       const options = { requests: plan.latencyRequests, concurrency: 1 };
       const { result, cpu } = await metered(context, contender, () => sendAll(contender, options, block));
       logs[contender.name].latency.push(result);
       logs[contender.name].cpu.latency.push(cpu);
     }
-    for (const contender of contenders) {
+    for (const contender of inTurn) {
       progress.phase(`round ${round} of ${plan.rounds}, ${plan.concurrency} at a time: ${contender.name}`);
       const options = { requests: plan.throughputRequests, concurrency: plan.concurrency };
       const { result, cpu } = await metered(context, contender, () => sendAll(contender, options, block));
       logs[contender.name].throughput.push(result);
       logs[contender.name].cpu.throughput.push(cpu);
     }
-    for (const contender of contenders) {
+    for (const contender of inTurn) {
       progress.phase(`round ${round} of ${plan.rounds}, paced: ${contender.name}`);
       const options = { requests: plan.pacedRequests, thinkMs: plan.thinkMs, random: seededRandom(plan.seed + round) };
       logs[contender.name].paced.push(await sendPaced(contender, options, block));

@@ -45,6 +45,13 @@ interface NestingOptions {
   maxDepth: number;
 }
 
+/** What was read of a parent whose call is under way in this process. */
+export interface ReadAhead {
+  call: LocalCall;
+  /** Of the whole tree. Rejects with ReachError `engine_unavailable`. */
+  retriesUsed: Promise<number>;
+}
+
 /** A reach that may start as the child of another. */
 export interface Joined {
   envelope: Envelope;
@@ -91,12 +98,18 @@ export class Nesting {
    *
    * @throws ReachError `reach_terminal`, `engine_unavailable`
    */
-  async join(parent: ParentCall, child: string, envelope: Envelope): Promise<Joined> {
+  async join(
+    parent: ParentCall,
+    {
+      child,
+      envelope,
+      ahead = this.readAhead(parent),
+    }: { child: string; envelope: Envelope; ahead?: ReadAhead | null },
+  ): Promise<Joined> {
     const { root, tree, parent: parentId, parent_run, chain } = parent.inheritance;
     const joining = { parent: parentId, child, tree, ttlMs: envelope.timeout_ms };
-    const local = this.localCall(parent);
-    const { retriesUsed, accepted, started } = local
-      ? await this.joinBeside(joining, local)
+    const { retriesUsed, accepted, started } = ahead
+      ? await this.joinBeside(joining, ahead)
       : await this.joinBefore(joining, parent);
     const leftMs = accepted ? null : parent.attemptMs;
     const timeout_ms = Math.max(1, Math.floor(Math.min(envelope.timeout_ms, leftMs ?? Infinity)));
@@ -108,12 +121,25 @@ export class Nesting {
     };
   }
 
+  /**
+   * Begins to read what {@link join} needs, where that can be read before: a request that asks early does not wait for it. Null where
+   * the parent's call is not under way in this process.
+   */
+  readAhead(parent: ParentCall): ReadAhead | null {
+    const call = this.localCall(parent);
+    if (call === null) return null;
+    const retriesUsed = this.options.tree.retriesUsed(parent.inheritance.tree);
+    // Whoever is refused before never asks for it.
+    retriesUsed.catch(() => undefined);
+    return { call, retriesUsed };
+  }
+
   /** Its agent has not answered yet, so it has not accepted either. */
-  private async joinBeside(joining: Joining, call: LocalCall) {
+  private async joinBeside(joining: Joining, { call, retriesUsed: read }: ReadAhead) {
     const { tree, reader, callsUnderWay, cancel } = this.options;
+    const retriesUsed = await read;
     const late = () => void cancel(joining.child).catch(() => undefined);
     const noted = noteBeside({ tree, reader, callsUnderWay: callsUnderWay! }, { joining, call, late });
-    const retriesUsed = await tree.retriesUsed(joining.tree);
     const started = async () => {
       if (!(await noted).cancelled) return;
       await cancel(joining.child).catch(() => undefined);
