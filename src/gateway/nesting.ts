@@ -33,23 +33,13 @@ export interface ParentCall {
 interface NestingOptions {
   tokens: ReachTokens;
   reader: Pick<ReachReader, 'describe'>;
-  tree: {
-    join(joining: Joining): Promise<{ retriesUsed: number }>;
-    retriesUsed(tree: Lineage['tree']): Promise<number>;
-  };
+  tree: { join(joining: Joining): Promise<{ retriesUsed: number }> };
   /** The calls of this process's own worker, if it has one. */
   callsUnderWay?: { has(call: LocalCall): boolean };
   /** Cancels a reach that was started for a parent that is cancelled. */
   cancel: (reachId: string) => Promise<unknown>;
   /** `nesting.max_depth` */
   maxDepth: number;
-}
-
-/** What was read of a parent whose call is under way in this process. */
-export interface ReadAhead {
-  call: LocalCall;
-  /** Of the whole tree. Rejects with ReachError `engine_unavailable`. */
-  retriesUsed: Promise<number>;
 }
 
 /** A reach that may start as the child of another. */
@@ -94,22 +84,16 @@ export class Nesting {
   }
 
   /**
-   * Notes the reach as a child of its parent, which must still run, and takes over what is left of the tree's retries.
+   * Notes the reach as a child of its parent, which must still run, and holds it to what is left of the tree's retries.
    *
    * @throws ReachError `reach_terminal`, `engine_unavailable`
    */
-  async join(
-    parent: ParentCall,
-    {
-      child,
-      envelope,
-      ahead = this.readAhead(parent),
-    }: { child: string; envelope: Envelope; ahead?: ReadAhead | null },
-  ): Promise<Joined> {
+  async join(parent: ParentCall, child: string, envelope: Envelope): Promise<Joined> {
     const { root, tree, parent: parentId, parent_run, chain } = parent.inheritance;
     const joining = { parent: parentId, child, tree, ttlMs: envelope.timeout_ms };
-    const { retriesUsed, accepted, started } = ahead
-      ? await this.joinBeside(joining, ahead)
+    const local = this.localCall(parent);
+    const { retriesUsed, accepted, started } = local
+      ? this.joinBeside(joining, local)
       : await this.joinBefore(joining, parent);
     const leftMs = accepted ? null : parent.attemptMs;
     const timeout_ms = Math.max(1, Math.floor(Math.min(envelope.timeout_ms, leftMs ?? Infinity)));
@@ -122,22 +106,11 @@ export class Nesting {
   }
 
   /**
-   * Begins to read what {@link join} needs, where that can be read before: a request that asks early does not wait for it. Null where
-   * the parent's call is not under way in this process.
+   * Its agent has not answered yet, so it has not accepted either. How many retries the tree has made is not asked: each further one
+   * is counted against its limit when it is taken.
    */
-  readAhead(parent: ParentCall): ReadAhead | null {
-    const call = this.localCall(parent);
-    if (call === null) return null;
-    const retriesUsed = this.options.tree.retriesUsed(parent.inheritance.tree);
-    // Whoever is refused before never asks for it.
-    retriesUsed.catch(() => undefined);
-    return { call, retriesUsed };
-  }
-
-  /** Its agent has not answered yet, so it has not accepted either. */
-  private async joinBeside(joining: Joining, { call, retriesUsed: read }: ReadAhead) {
+  private joinBeside(joining: Joining, call: LocalCall) {
     const { tree, reader, callsUnderWay, cancel } = this.options;
-    const retriesUsed = await read;
     const late = () => void cancel(joining.child).catch(() => undefined);
     const noted = noteBeside({ tree, reader, callsUnderWay: callsUnderWay! }, { joining, call, late });
     const started = async () => {
@@ -145,7 +118,7 @@ export class Nesting {
       await cancel(joining.child).catch(() => undefined);
       throw new ReachError('reach_terminal', 'The call that this is for was cancelled; so is what was begun for it');
     };
-    return { retriesUsed, accepted: false, started };
+    return { retriesUsed: 0, accepted: false, started };
   }
 
   /** Noted before the parent is looked at: a cancellation that comes after the look finds the note. */

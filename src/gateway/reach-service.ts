@@ -26,7 +26,7 @@ export interface ReachServiceOptions extends ReachRoutingOptions {
   tenant: string;
   taskQueue: string;
   log: RoutingLog;
-  nesting: Pick<Nesting, 'join' | 'readAhead'>;
+  nesting: Pick<Nesting, 'join'>;
   payloads: Pick<Payloads, 'open' | 'outline' | 'keepIfLarge' | 'hold'>;
   egress: EgressPolicy;
   /** Counts what is asked of agents (R35). */
@@ -65,7 +65,6 @@ export class ReachService {
     assertCallbackAllowed(sent.input, this.options.egress);
     const { call, canonical } = await this.opened(sent);
     const { parent } = call;
-    const ahead = parent && this.options.nesting.readAhead(parent);
     const asked = this.complete(call);
     const envelope = parent ? inherit(asked, call.input, parent) : asked;
     const id = reachIdOf(envelope, this.options.tenant, parent?.inheritance.parent);
@@ -82,7 +81,7 @@ export class ReachService {
       return this.replayInsteadOf(refusal, { id, digest, call, keyed: envelope.key_origin !== 'message' });
     }
     this.options.log.decided(accepted.routed.decision, id);
-    const nested = parent && (await this.options.nesting.join(parent, { child: id, envelope, ahead }));
+    const nested = parent && (await this.options.nesting.join(parent, id, envelope));
     const plan = { id, envelope: await this.claimed(envelope, call.bodyBytes), ...accepted, digest, ...nested };
     return sent.waitMs > 0 ? this.startAndWait(plan, sent) : this.startAsync(plan, sent);
   }

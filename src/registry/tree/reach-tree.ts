@@ -83,15 +83,6 @@ export class ReachTree {
     return { retriesUsed: countIn(response.responses[1]) };
   }
 
-  /**
-   * How many retries a tree has made, as the member that is asked knows it: it waits for no write, and {@link takeRetry} holds the
-   * limit whatever was read here. @throws ReachError `engine_unavailable`
-   */
-  async retriesUsed({ run }: TreeBudget): Promise<number> {
-    const range = { ...prefixRange(this.#retriesOf(run)), count_only: true, serializable: true };
-    return Number((await callEtcd('counting the retries of a tree', () => this.#etcd.kv.range(range))).count);
-  }
-
   /** @throws ReachError `engine_unavailable` */
   async children(parent: string): Promise<Child[]> {
     const prefix = this.#keys.under(this.#keys.treeChildren, parent, '');
