@@ -57,6 +57,27 @@ export interface StagedAgent {
   close(): Promise<void>;
 }
 
+/** When a request was inside, as the clock of the process runs; null: it still is. */
+interface Stay {
+  fromMs: number;
+  toMs: number | null;
+}
+
+/** How long a busy process may take to see that a caller has hung up: the place was free before that. */
+const HANGING_UP_MS = 100;
+
+function mostAtOnce(stays: readonly Stay[]): number {
+  const steps = stays.flatMap(({ fromMs, toMs }) => [
+    { atMs: fromMs, by: 1 },
+    { atMs: toMs ?? Number.POSITIVE_INFINITY, by: -1 },
+  ]);
+  // Who leaves as another comes has made room for it.
+  steps.sort((a, b) => a.atMs - b.atMs || a.by - b.by);
+  let [inside, most] = [0, 0];
+  for (const { by } of steps) most = Math.max(most, (inside += by));
+  return most;
+}
+
 export const ok: Reply = { output: { answer: 'ok' } };
 export const broken: Reply = { status: 503, output: { error: 'db down' } };
 
@@ -66,20 +87,20 @@ export async function startStaged(api: Api, draft: StagedDraft): Promise<StagedA
   const visits: Visit[] = [];
   const epochs = new Map<string, string>();
   let plot: Plot = () => ok;
-  let [inside, mostInside] = [0, 0];
+  let stays: Stay[] = [];
+  const inside = () => stays.filter(({ toMs }) => toMs === null).length;
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'POST') return void response.writeHead(200).end();
     const dropped = new AbortController();
-    let left = false;
-    inside += 1;
-    mostInside = Math.max(mostInside, inside);
-    const leave = () => {
-      if (!left) inside -= 1;
-      left = true;
-    };
+    const stay: Stay = { fromMs: performance.now(), toMs: null };
+    stays.push(stay);
+    const leave = () => void (stay.toMs ??= performance.now());
     response.once('close', () => {
+      if (!response.writableFinished) {
+        stay.toMs ??= Math.max(stay.fromMs, performance.now() - HANGING_UP_MS);
+        dropped.abort();
+      }
       leave();
-      if (!response.writableFinished) dropped.abort();
     });
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -120,15 +141,15 @@ export async function startStaged(api: Api, draft: StagedDraft): Promise<StagedA
     ability: typeof first === 'string' ? first : first!.name,
     visits,
     get inside() {
-      return inside;
+      return inside();
     },
     get mostInside() {
-      return mostInside;
+      return mostAtOnce(stays);
     },
     plays(next) {
       plot = next;
       visits.length = 0;
-      mostInside = inside;
+      stays = stays.filter(({ toMs }) => toMs === null);
     },
     visitsOf: (wanted) => visits.filter(({ call }) => call.payload.case === wanted),
     async leave(id) {
