@@ -29,6 +29,8 @@ module.exports = {
   setupFilesAfterEnv: ['<rootDir>/test/support/once-more.cjs'],
   reporters: ['default', '<rootDir>/test/support/totals-reporter.cjs'],
   maxWorkers: 2,
+  // What test files leave behind in a process adds up to gigabytes, and then it collects garbage instead of running tests.
+  workerIdleMemoryLimit: '1500MB',
   // Temporary folders of a test run are removed with it; what was compiled may stay.
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   testTimeout: 120_000,

@@ -73,7 +73,7 @@ export function fakeDependencies(): FakePlatform {
     isCutOff: () => false,
     adapters: new Map([['http' as const, adapter]]),
     recordCall: () => undefined,
-    tokens: { issue: () => Promise.resolve('token') } as unknown as ReachTokens,
+    tokens: { issue: () => 'token' } as unknown as ReachTokens,
     protocolTimeoutMs: 5_000,
     maxResponseBytes: 1_048_576,
     random: () => 0.5,

@@ -38,11 +38,20 @@ function probes({ agent, open_periods }: AgentLimits, entries: JournalEntry[]): 
 /** What an entry lasts at least, ms: one whose end is not known (its agent was killed) counts at its arrival only. */
 const LEAST_MS = 0.001;
 
-/** The greatest number of entries in flight at one moment. One that leaves when another arrives does not overlap it. */
-export function mostAtOnce(entries: readonly Pick<JournalEntry, 'arrived_ms' | 'left_ms'>[]): number {
-  const steps = entries.flatMap(({ arrived_ms, left_ms }) => [
-    { at: arrived_ms, change: 1 },
-    { at: Math.max(left_ms ?? 0, arrived_ms + LEAST_MS), change: -1 },
+/**
+ * How long a busy agent may take to see that its caller has hung up, ms. The caller, who has an answer of his own making, may
+ * have sent the next call before that.
+ */
+const HANGING_UP_MS = 100;
+
+/** When a request was at an agent. */
+export type Stay = Pick<JournalEntry, 'arrived_ms' | 'left_ms' | 'answer'>;
+
+/** The greatest number of requests in flight at one moment. One that leaves when another arrives does not overlap it. */
+export function mostAtOnce(stays: readonly Stay[]): number {
+  const steps = stays.flatMap((stay) => [
+    { at: stay.arrived_ms, change: 1 },
+    { at: Math.max(leftMs(stay), stay.arrived_ms + LEAST_MS), change: -1 },
   ]);
   steps.sort((a, b) => a.at - b.at || a.change - b.change);
   let now = 0;
@@ -52,4 +61,8 @@ export function mostAtOnce(entries: readonly Pick<JournalEntry, 'arrived_ms' | '
     most = Math.max(most, now);
   }
   return most;
+}
+
+function leftMs({ left_ms, answer }: Stay): number {
+  return (left_ms ?? 0) - (answer === 'none' ? HANGING_UP_MS : 0);
 }

@@ -7,6 +7,7 @@ import type { AgentCall } from '../../../src/protocol/shapes';
 import type { Answer, Api } from '../../support/api';
 import { registerDescriptor } from '../../support/scripted-agent';
 import { waitFor } from '../../support/wait-for';
+import { mostAtOnce, type Stay } from '../../chaos/checker/limits';
 
 /** One request as the agent saw it. */
 export interface Visit {
@@ -57,27 +58,6 @@ export interface StagedAgent {
   close(): Promise<void>;
 }
 
-/** When a request was inside, as the clock of the process runs; null: it still is. */
-interface Stay {
-  fromMs: number;
-  toMs: number | null;
-}
-
-/** How long a busy process may take to see that a caller has hung up: the place was free before that. */
-const HANGING_UP_MS = 100;
-
-function mostAtOnce(stays: readonly Stay[]): number {
-  const steps = stays.flatMap(({ fromMs, toMs }) => [
-    { atMs: fromMs, by: 1 },
-    { atMs: toMs ?? Number.POSITIVE_INFINITY, by: -1 },
-  ]);
-  // Who leaves as another comes has made room for it.
-  steps.sort((a, b) => a.atMs - b.atMs || a.by - b.by);
-  let [inside, most] = [0, 0];
-  for (const { by } of steps) most = Math.max(most, (inside += by));
-  return most;
-}
-
 export const ok: Reply = { output: { answer: 'ok' } };
 export const broken: Reply = { status: 503, output: { error: 'db down' } };
 
@@ -88,19 +68,17 @@ export async function startStaged(api: Api, draft: StagedDraft): Promise<StagedA
   const epochs = new Map<string, string>();
   let plot: Plot = () => ok;
   let stays: Stay[] = [];
-  const inside = () => stays.filter(({ toMs }) => toMs === null).length;
+  const inside = () => stays.filter(({ left_ms }) => left_ms === null).length;
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.method !== 'POST') return void response.writeHead(200).end();
     const dropped = new AbortController();
-    const stay: Stay = { fromMs: performance.now(), toMs: null };
+    const stay: Stay = { arrived_ms: performance.now(), left_ms: null, answer: 'ok' };
     stays.push(stay);
-    const leave = () => void (stay.toMs ??= performance.now());
+    const leave = () => void (stay.left_ms ??= performance.now());
     response.once('close', () => {
-      if (!response.writableFinished) {
-        stay.toMs ??= Math.max(stay.fromMs, performance.now() - HANGING_UP_MS);
-        dropped.abort();
-      }
+      if (stay.left_ms === null) stay.answer = 'none';
       leave();
+      if (!response.writableFinished) dropped.abort();
     });
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -144,12 +122,12 @@ export async function startStaged(api: Api, draft: StagedDraft): Promise<StagedA
       return inside();
     },
     get mostInside() {
-      return mostAtOnce(stays);
+      return mostAtOnce(stays.map((stay) => ({ ...stay, left_ms: stay.left_ms ?? Number.POSITIVE_INFINITY })));
     },
     plays(next) {
       plot = next;
       visits.length = 0;
-      stays = stays.filter(({ toMs }) => toMs === null);
+      stays = stays.filter(({ left_ms }) => left_ms === null);
     },
     visitsOf: (wanted) => visits.filter(({ call }) => call.payload.case === wanted),
     async leave(id) {
