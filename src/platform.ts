@@ -3,16 +3,13 @@
  * the adapters and the connection to Temporal. The composition roots (gateway.ts, worker.ts) put it to use.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
-import { createActivities } from '../activities/create-activities';
 import type { ActivityDependencies, CallSample } from '../activities/dependencies';
 import { FastLane } from '../activities/fast-lane';
 import { ConnectionLedger, createDispatcher, HttpAdapter, RedisStreamsAdapter, type Adapter } from './adapters';
-import { configuredSecrets, createCallbacks, createCallbackWorker, type CallbackParts } from './callbacks';
+import { configuredSecrets, createCallbacks, type CallbackParts } from './callbacks';
 import type { Config } from './config';
 import { countingStarts, createDemand } from './demand';
 import { createPublisher, createReachStarter, createSubscriptions, endPublisher } from './events';
@@ -39,29 +36,18 @@ import {
   type DemandHub,
 } from './registry';
 import { ConcurrencyLimits } from './limits';
-import { ReachWorker } from './reach-worker';
 import { createReliability } from './reliability';
 import { createDecisionLog, type RunningDecisionLog } from './decision-log';
 import type { VectorState } from './keep-warm';
 import { createRouter, type WarmRouter } from './meaning';
 import type { Router } from './routing';
 import { connectTemporal, installRuntime, reachCanceller } from './temporal';
-import { together, type RunningWorker } from './workers';
 import { createEventLog } from './telemetry/event-metrics';
 import { countingConnections, createAgentMetrics, observeRegistry } from './telemetry/metrics';
 import { createReliabilityMetrics, observeReliability } from './telemetry/reliability-metrics';
-import type { RoutingLog } from './telemetry/routing-log';
 
-/** Workflow tasks of a worker at once; those of the fast path last as long as their calls. */
-const WORKFLOW_TASK_SLOTS = 120;
-/** So many of them may be held by calls of one agent. */
+/** So many workflow tasks of a worker may be held by calls of one agent on the fast path. */
 const FAST_LANE_PER_AGENT = 25;
-/**
- * Reaches kept in memory between their tasks, more than can have one at once: each takes 0.35 MB, most of it outside of V8. One that
- * waits for long is read from its history again, which costs a request and some milliseconds once.
- */
-const CACHED_WORKFLOWS = 124;
-
 /** The parts that every process of the platform runs. */
 export interface Platform {
   config: Config;
@@ -258,44 +244,6 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
       etcd.close();
     },
   };
-}
-
-/**
- * Creates the worker that runs reaches and their activities.
- * @param log where it tells of what nobody could be chosen for (R22)
- */
-export async function createWorker(platform: Platform, log: Pick<RoutingLog, 'refused'>): Promise<RunningWorker> {
-  const { config, connection } = platform;
-  await platform.joinWorkers();
-  const reaches = await ReachWorker.create({
-    connection,
-    namespace: config.temporal.namespace,
-    taskQueue: config.temporal.task_queue,
-    ...workflowSource(),
-    activities: {
-      ...createActivities({ ...platform.activities, reportRefusal: (refusal) => log.refused(refusal) }),
-      notify: platform.callbacks.dependencies.start,
-    },
-    // An agent that hangs may hold as many slots as its bulkhead lets it; the others' calls need some too.
-    maxConcurrentActivityTaskExecutions: config.bulkhead.max_concurrent_calls,
-    maxConcurrentLocalActivityExecutions: config.bulkhead.max_concurrent_calls,
-    maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASK_SLOTS,
-    maxCachedWorkflows: CACHED_WORKFLOWS,
-    shutdownGraceTime: config.server.graceful_timeout,
-    shutdownForceTime: config.server.graceful_timeout + 5_000,
-    stickyQueueScheduleToStartTimeout: '2s',
-    // Cancellation comes back with a heartbeat: the default throttle would let it wait 2.4 s.
-    maxHeartbeatThrottleInterval: '1s',
-  });
-  return together(reaches, await createCallbackWorker(platform.callbacks, { connection, config }));
-}
-
-/** The prebuilt bundle where there is one (compiled, or made once for all tests), else the sources, bundled at start. */
-function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  const bundle = process.env.AGENT_REACH_WORKFLOW_BUNDLE ?? resolve(__dirname, '../workflow-bundle.js');
-  return existsSync(bundle)
-    ? { workflowBundle: { codePath: bundle } }
-    : { workflowsPath: require.resolve('../workflows') };
 }
 
 function countEjected({ agents }: World): number {

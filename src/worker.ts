@@ -4,7 +4,8 @@
  */
 import { createAlerts } from './alerts';
 import { alertingOnRefusals } from './gateway/no-candidate-alert';
-import { createPlatform, createWorker } from './platform';
+import { createPlatform } from './platform';
+import { createWorker } from './reach-worker';
 import { readRootArguments, runRoot, type AtExit } from './root';
 import { createLogger } from './telemetry/logger';
 import { createMetricsRegistry } from './telemetry/metrics';
