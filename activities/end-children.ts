@@ -8,8 +8,8 @@ const STARTING_MS = 15_000;
 const AGAIN_MS = 500;
 
 /**
- * The `endChildren` activity: cancels the reaches that were made by the agents of a cancelled one. A child is noted before it
- * starts, so one that is not there yet is looked for again; each cancels its own children in turn.
+ * The `endChildren` activity: cancels the reaches that were made by the agents of a cancelled one. A child may be noted
+ * before it is there, so one that is not is looked for again; each cancels its own children in turn.
  */
 export async function endChildren(deps: ActivityDependencies, { reach_id }: { reach_id: string }): Promise<void> {
   const children = await deps.tree.children(reach_id).catch((caught: unknown) => {

@@ -69,8 +69,8 @@ export class ReachTree {
   }
 
   /**
-   * Notes a child before it starts, so that there is none that nobody knows of, and answers how many retries its tree has
-   * made. One round trip. @throws ReachError `engine_unavailable`
+   * Notes a child before it starts or, where its parent's call is in the same process, while it does; answers how many retries its
+   * tree has made. One round trip. @throws ReachError `engine_unavailable`
    */
   async join({ parent, child, tree, ttlMs }: Joining): Promise<{ retriesUsed: number }> {
     const key = this.#keys.under(this.#keys.treeChildren, parent, child);
