@@ -47,7 +47,7 @@ export interface DecisionInputs {
   newcomer_p50_ms: number;
   /** Position of the chosen among those who passed: whose turn it was, or who was drawn. Only for these strategies. */
   position?: number;
-  /** A durable hand-over for nobody who was ready: readiness and breakers did not count. */
+  /** A durable hand-over, and nobody who was meant was ready or let pass: readiness and breakers did not count. */
   patient?: true;
   /** Too few agents were healthy (R24). */
   degraded?: true;
@@ -82,6 +82,8 @@ export interface OfferFacts {
   stats?: MeasuredThen;
   /** What kept it out, though it fits the request: `readiness`, `breaker`, another version of its agent … */
   held_by?: string;
+  /** In a `patient` decision, where it did not count: it was ready. */
+  was_ready?: true;
   /** Its breaker, where that was not closed. */
   breaker?: { share: number; mark: AdmissionMark | null; passed: boolean };
 }

@@ -96,7 +96,8 @@ export class Chooser {
     // A durable hand-over waits for its agent, so neither readiness nor breakers count.
     const waiting = new Sieve(index, scope, request, { mustBeReady: false, routes });
     const patient = await this.among({ ...task, sieve: waiting, patient: true });
-    return patient.kind === 'chosen' ? notReadyYet(versioned(patient, this.versionRandom), sieve) : patient;
+    const told = patient.kind === 'chosen' ? notReadyYet(versioned(patient, this.versionRandom), sieve) : patient;
+    return { ...told, eager: sieve };
   }
 
   private admissions({ index, world, dryRun }: ChoiceInput): Admissions | undefined {

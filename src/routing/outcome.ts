@@ -27,6 +27,8 @@ export interface Chosen {
   versioning?: VersioningRecord;
   /** A rule names its version: the route table has no say. */
   pinned?: boolean;
+  /** The sieve before, which nobody passed who was meant: `sieve` asked neither for readiness nor for breakers. */
+  eager?: Sieve;
 }
 
 /** Nobody fits; `sieve` is null when the names alone led nowhere. */
@@ -35,6 +37,8 @@ export interface Refused {
   error: ReachError;
   sieve: Sieve | null;
   refusals: readonly Refusal[];
+  /** See {@link Chosen.eager}. */
+  eager?: Sieve;
 }
 
 export type Outcome = Chosen | Refused;

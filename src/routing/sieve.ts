@@ -106,11 +106,6 @@ export class Sieve {
     return this.splits.bars(offer) ? 'route_weight_zero' : null;
   }
 
-  /** Whether readiness and breakers do not count. */
-  get patient(): boolean {
-    return !this.options.mustBeReady;
-  }
-
   /** How an offer meets its breaker; null when that is closed, or when breakers do not count. */
   admission(offer: Offer): Admission | null {
     return this.options.admissions?.of(offer) ?? null;

@@ -125,6 +125,7 @@ function newcomer(offer: Offer, { index }: PreparedChanges): OfferFacts {
     registered_at: NEW_SINCE,
     text_id: textIdOf(offer.text),
     held_by: 'absence',
+    was_ready: true,
   };
 }
 

@@ -97,6 +97,7 @@ export function inputsOf(outcome: Outcome, kept: KeptOffers, context: InputsCont
     ],
     newcomer_p50_ms: 0,
     ...(outcome.kind === 'chosen' && choiceOf(outcome, kept)),
+    ...(outcome.eager && { patient: true as const }),
     ...(world.degraded && { degraded: true as const }),
   };
 }
@@ -106,14 +107,13 @@ function requestOf({ request }: InputsContext): DecisionRequest {
   return { ability, target_agent, type, version, group, mode, ...(exclude && exclude.length > 0 && { exclude }) };
 }
 
-function choiceOf({ scoring, sieve, strategy, chosen }: Chosen, { fitting }: KeptOffers): Partial<DecisionInputs> {
+function choiceOf({ scoring, strategy, chosen }: Chosen, { fitting }: KeptOffers): Partial<DecisionInputs> {
   const unrecorded = unrecordedOf(scoring, new Set(fitting));
   const byPosition = strategy === 'round_robin' || strategy === 'random';
   return {
     ...(unrecorded && { unrecorded }),
     newcomer_p50_ms: scoring.priorP50Ms,
     ...(byPosition && { position: positionOf(scoring, chosen.offer) }),
-    ...(sieve.patient && { patient: true as const }),
   };
 }
 
@@ -178,7 +178,8 @@ function routesOf(
 function factsOf(offer: Offer, outcome: Outcome, { stats: lookup, index }: InputsContext): OfferFacts {
   const { agentName, agentVersion, capability, text } = offer;
   const stats = lookup.ability(agentName, agentVersion, capability.name);
-  const admission = outcome.sieve?.admission(offer) ?? null;
+  const wasReady = outcome.eager !== undefined && outcome.eager.ownRefusal(offer) !== 'readiness';
+  const admission = (wasReady ? outcome.eager : outcome.sieve)?.admission(offer) ?? null;
   const match = outcome.kind === 'chosen' ? outcome.scoring.matchOf(offer) : null;
   const { descriptor, registered_at, first_registered_at } = index.agentOf(offer);
   const { compatible_versions } = descriptor;
@@ -189,6 +190,7 @@ function factsOf(offer: Offer, outcome: Outcome, { stats: lookup, index }: Input
     ...(compatible_versions.length > 0 && { compatible_versions }),
     registered_at: first_registered_at ?? registered_at,
     text_id: textIdOf(text),
+    ...(wasReady && { was_ready: true as const }),
     ...(match && { match: matchFacts(match) }),
     ...(stats && { stats: measured(stats) }),
     ...(admission && {

@@ -105,7 +105,7 @@ export class Replayer {
       agents,
       stats: statsThen(byKey, inputs),
       routes: routesThen(inputs, this.changes.routes),
-      ...(!patient && { breakers: new BreakersThen(record.decision_id, byKey, this.changes.breakers) }),
+      breakers: new BreakersThen(record.decision_id, byKey, this.changes.breakers),
       ...(inputs.degraded && { degraded: { healthyShare: 0, threshold: 0, since: record.at } }),
     };
     const chooser = new Chooser({ matcher, ...this.chooserParts(record, inputs) });

@@ -19,7 +19,7 @@ export class ReplayedWorlds {
 
   /** @param type the request's message type, which everybody in the record accepts */
   of(offers: readonly OfferFacts[], { type, patient }: { type: string; patient: boolean }): ReplayedAgents {
-    const signature = `${type}\n${patient}\n${offers.map(signatureOf).join('\n')}`;
+    const signature = `${type}\n${patient}\n${offers.map((one) => signatureOf(one, patient)).join('\n')}`;
     let found = this.known.get(signature);
     if (!found) {
       if (this.known.size >= MAX_KEPT) this.known.clear();
@@ -29,17 +29,22 @@ export class ReplayedWorlds {
   }
 }
 
-function signatureOf(facts: OfferFacts): string {
+function signatureOf(facts: OfferFacts, patient: boolean): string {
+  const ready = isReady(facts, patient);
   const { agent_name, agent_version, ability, text_id, registered_at, compatible_versions } = facts;
-  const ready = isReady(facts);
   return `${agent_name} ${agent_version} ${ability} ${text_id} ${registered_at} ${ready} ${compatible_versions?.join('|') ?? ''}`;
 }
 
-const isReady = ({ held_by }: OfferFacts) => held_by !== 'readiness';
+/** Readiness keeps out whom it counts against; where it did not count, it was noted. */
+function isReady({ held_by, was_ready }: OfferFacts, patient: boolean): boolean {
+  return patient ? was_ready === true : held_by !== 'readiness';
+}
 
 function make(offers: readonly OfferFacts[], { type, patient }: { type: string; patient: boolean }): ReplayedAgents {
   const versions = gather(offers, ({ agent_name, agent_version }) => `${agent_name}#${agent_version}`);
-  const agents = [...versions.values()].map((own) => agentOf(own, { type, ready: !patient && own.every(isReady) }));
+  const agents = [...versions.values()].map((own) =>
+    agentOf(own, { type, ready: own.every((one) => isReady(one, patient)) }),
+  );
   const world: Pick<World, 'agents' | 'revision'> = { agents, revision: 'replayed' };
   const index = new IndexCache().of(world as World);
   return { agents, index };
