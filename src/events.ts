@@ -11,12 +11,11 @@ import { SubscriptionService } from './gateway/subscription-service';
 import { bounded, fromTemporal } from './gateway/temporal-errors';
 import { DEFAULT_TERMS } from './protocol/event-envelope';
 import { DEFAULT_TENANT, MAX_EVENT_BYTES } from './protocol/limits';
+import { ENDS_SOURCE } from './protocol/platform-sources';
 import type { JsonObject } from './protocol/shapes';
 import { SubscriptionStore, SubscriptionView } from './registry';
 import type { EventLog } from './telemetry/event-metrics';
 
-/** Source of the events that tell how reaches ended. */
-const ENDS_SOURCE = '/v1/reaches';
 /** What an event may take beside its data, bytes. */
 const ATTRIBUTES_BYTES = 2_048;
 

@@ -82,7 +82,13 @@ function checkUrl(url: string, origin: string): string {
 async function urlFromConfig(file: string, io: CliIo): Promise<string> {
   const { loadConfig } = await import('../config');
   const { server } = loadConfig({ text: readConfig(file), fileName: file, env: io.env });
-  return server.public_url ?? `http://${server.host === '0.0.0.0' ? '127.0.0.1' : server.host}:${server.port}`;
+  return server.public_url ?? `http://${reachableHost(server.host)}:${server.port}`;
+}
+
+/** The host to call a server by that listens on `host`: all interfaces include loopback, and IPv6 takes brackets in URLs. */
+function reachableHost(host: string): string {
+  const named = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return named.includes(':') ? `[${named}]` : named;
 }
 
 function readConfig(file: string): string {

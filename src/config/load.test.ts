@@ -48,6 +48,7 @@ describe('the configuration', () => {
     ['router: { weights: { semantic_similarity: 0, latency_score: 0, reliability_score: 0 } }', '/router/weights'],
     ['router: { weights: { latency_score: -1 } }', '/router/weights/latency_score'],
     ['router: { enabled_factors: [luck] }', '/router/enabled_factors/0'],
+    ['dead_letters: { sweep_interval: 0 }', '/dead_letters/sweep_interval'],
   ])('refuses %s at %s', (text, pointer) => {
     const { code, options } = problem(text);
     expect(code).toBe('invalid_request');

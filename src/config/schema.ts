@@ -193,7 +193,7 @@ export const configSchema = z.strictObject({
   }),
   dead_letters: section({
     alert_before: duration.default(86_400_000),
-    sweep_interval: duration.default(60_000),
+    sweep_interval: duration.default(60_000).refine((ms) => ms >= 1_000, 'must be at least 1s'),
   }),
   decisions: section({
     sample_rate: share

@@ -7,6 +7,7 @@ import type { ReachTokens } from '../protocol/reach-token';
 import type { HttpMetrics } from '../telemetry/http-metrics';
 import { authenticate } from './authentication';
 import { errorHandler, sendProblem, unmatched } from './problems';
+import { validHost } from './host-header';
 import { knownQuery } from './known-query';
 import { batchBody } from './large-context';
 import type { LateResults } from './late-results';
@@ -72,7 +73,7 @@ export function createApp(deps: AppDependencies): Express {
   app.use(deps.httpMetrics.middleware);
   app.use(operationsRoutes(deps));
   const body = rawBody(MAX_PAYLOAD_BYTES);
-  app.use('/v1', helmet(), requestLog(deps.logger));
+  app.use('/v1', helmet(), requestLog(deps.logger), validHost);
   if (deps.apiKey === null) app.use('/v1', loopbackOnly);
   const strictQuery = knownQuery();
   app.post('/v1/reaches/:id/result', resultGate(deps.tokens), strictQuery, rawBody(deps.payloads.maxBytes));

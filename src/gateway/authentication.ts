@@ -72,8 +72,9 @@ async function identityOfToken(
   const context = /^\/contexts\/([^/]+)$/.exec(request.path)?.[1];
   if (context !== undefined && decode(context) !== contextId)
     throw new ReachError('not_found', 'There is no such context, or the reach token is not for it');
-  // Nested reaches look at their call by themselves; a context is written to at once.
-  if (context !== undefined && nested) await nesting.confirm({ inheritance: nested.inheritance, attempt });
+  // Nested reaches and events look at their call by themselves; contexts and payloads are written to at once.
+  const atOnce = context !== undefined || request.path.startsWith('/payloads/');
+  if (atOnce && nested) await nesting.confirm({ inheritance: nested.inheritance, attempt });
   const { agent_name, agent_version } = nested?.inheritance ?? {};
   const writer = agent_name && agent_version ? { writer: `${agent_name}#${agent_version}` } : {};
   return { ...identity(agent_name ?? reachId), scope: { reachId, contextId, ...writer } };

@@ -12,19 +12,29 @@ export class EventFeed {
   constructor(private readonly options: { client: Client; namespace: string; reader: ReachReader }) {}
 
   /**
-   * Events after `lastEventId` (an event's id or its `seq`, empty for all), the terminal one last. Ends early when `signal` is aborted.
+   * Events after `lastEventId` (an event's id or its `seq`, empty for all), the terminal one last. Ends
+   * early when `signal` is aborted. What may be refused is refused before the first of them.
    *
    * @throws ReachError `not_found`, `invalid_request` for an id that no event ever had, `engine_unavailable`
    */
-  async *follow(id: string, lastEventId: string, signal: AbortSignal): AsyncGenerator<ReachEvent> {
+  async follow(id: string, lastEventId: string, signal: AbortSignal): Promise<AsyncGenerator<ReachEvent>> {
     const after = parseEventId(lastEventId);
     const { runId } = await this.options.reader.describe(id);
+    return this.told({ workflowId: id, runId }, after, signal);
+  }
+
+  private async *told(
+    execution: { workflowId: string; runId: string },
+    after: Position,
+    signal: AbortSignal,
+  ): AsyncGenerator<ReachEvent> {
     let nextPageToken: Uint8Array = new Uint8Array();
     while (!signal.aborted) {
-      const page = await this.poll({ workflowId: id, runId }, nextPageToken);
+      const page = await this.poll(execution, nextPageToken);
       if (!page) continue;
       nextPageToken = page.nextPageToken ?? new Uint8Array();
       for (const event of (page.history?.events ?? []).flatMap(eventsOf)) {
+        if (signal.aborted) return;
         if (isAfter(event, after) || event.terminal) yield event;
         if (event.terminal) return;
       }

@@ -27,12 +27,14 @@ export function onlyOwn(
 }
 
 /**
- * A reach token hands on what its own call may do, and no more: its nested reaches stay in its context, and tell no workflow of
- * the agent's choice. @throws ReachError `forbidden`
+ * A reach token hands on what its own call may do, and no more: its nested reaches and its events stay in its context, and tell no
+ * workflow of the agent's choice. @throws ReachError `forbidden`
  */
-export function assertWithin({ scope }: RequestIdentity, input: EnvelopeInput): void {
+export function assertWithin(
+  { scope }: RequestIdentity,
+  { context_id, reply_to }: Pick<EnvelopeInput, 'context_id' | 'reply_to'>,
+): void {
   if (!scope) return;
-  const { context_id, reply_to } = input;
   if (context_id !== undefined && context_id !== scope.contextId)
     throw beyond('/context_id', 'leave it out: the context of the call is inherited');
   if (reply_to && 'workflow_id' in reply_to) throw beyond('/reply_to/workflow_id', 'wait for the result instead');

@@ -40,7 +40,8 @@ export const unmatched: RequestHandler = (request, response) => {
 
 /** The one place where errors become answers. Causes and stacks go to the log only. */
 export function errorHandler(logger: Logger): ErrorRequestHandler {
-  return (caught, request, response, next) => {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows error handlers by their four parameters
+  return (caught, request, response, _next) => {
     const error = fromExpress(caught) ?? ReachError.from(caught);
     request.baseUrl = (response.locals.mountedAt as string | undefined) ?? request.baseUrl;
     const { class: errorClass } = ERROR_TABLE[error.code];
@@ -51,7 +52,8 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
     };
     if (errorClass === 'platform') logger.error(facts, error.message);
     else logger.debug(facts, error.message);
-    if (response.headersSent) return next(error);
+    // What has begun, such as a stream of events, can only be broken off: its reader sees that and connects again.
+    if (response.headersSent) return void response.destroy();
     sendProblem(response, error);
   };
 }

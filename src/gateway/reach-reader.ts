@@ -4,10 +4,13 @@ import { TerminatedFailure } from '@temporalio/common';
 import { ReachError } from '../protocol/reach-error';
 import type { ReachLinks } from '../protocol/shapes';
 import { REACH_WORKFLOW, type ReachMemo, type ReachOutput } from '../../workflows/messages';
+import { unlessLeft } from './caller-left';
 import type { Deliveries } from './callbacks/deliveries';
 import { endFromFailure, failedView, resultBody, runningView, type ReachEnd, type ReachView } from './reach-view';
 import { bounded, ENGINE_TIMEOUT_MS, fromTemporal, isWaitOver, notFound } from './temporal-errors';
 
+/** One poll for an end; the connection cannot take one back when its caller leaves, ms. */
+const POLL_MS = 15_000;
 /** A look for an earlier reach comes on top of something that failed already, ms. */
 const EXISTS_TIMEOUT_MS = 2_000;
 
@@ -38,11 +41,11 @@ export class ReachReader {
     return memoOf(await this.describe(id));
   }
 
-  /** Status, result or error now, or as soon as the reach ends within `waitMs`. */
-  async view(id: string, waitMs: number): Promise<ReachView> {
+  /** Status, result or error now, or as soon as the reach ends within `waitMs`, unless the caller has left. */
+  async view(id: string, waitMs: number, left?: AbortSignal): Promise<ReachView> {
     let description = await this.describe(id);
     if (description.status.name === 'RUNNING' && waitMs > 0) {
-      await this.waitForEnd(id, waitMs);
+      await this.waitForEnd(id, waitMs, left);
       description = await this.describe(id);
     }
     const memo = memoOf(description);
@@ -69,22 +72,25 @@ export class ReachReader {
   }
 
   /**
-   * Waits up to `waitMs` for the end; null when it has not come. Follows the id, not a run: a reset while
-   * somebody waits is waited through. The deadline travels with each poll, so nothing is left behind.
+   * Waits up to `waitMs` for the end; null when it has not come, or nobody waits for it any more. Follows the id, not a run: a
+   * reset while somebody waits is waited through. The deadline travels with each poll, so none outlives a caller by much.
    */
-  async waitForEnd(id: string, waitMs: number): Promise<ReachEnd | null> {
+  async waitForEnd(id: string, waitMs: number, left?: AbortSignal): Promise<ReachEnd | null> {
     const { client } = this.options;
     const endsAtMs = performance.now() + waitMs;
     for (;;) {
       try {
-        const output = await bounded(
-          client,
-          () => client.workflow.getHandle(id).result(),
-          endsAtMs - performance.now(),
+        const pollMs = Math.max(1, Math.min(endsAtMs - performance.now(), POLL_MS));
+        const output = await unlessLeft(
+          bounded(client, () => client.workflow.getHandle(id).result(), pollMs),
+          left,
         );
-        return { status: 'completed', output: output as ReachOutput };
+        return left?.aborted ? null : { status: 'completed', output: output as ReachOutput };
       } catch (caught) {
-        if (isWaitOver(caught)) return null;
+        if (isWaitOver(caught)) {
+          if (left?.aborted || performance.now() >= endsAtMs) return null;
+          continue;
+        }
         if (!(caught instanceof WorkflowFailedError)) throw fromTemporal(caught, 'wait for the result');
         if (!(caught.cause instanceof TerminatedFailure) || !(await this.isRunning(id)))
           return endFromFailure(caught.cause, id);

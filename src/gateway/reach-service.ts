@@ -38,6 +38,8 @@ export interface ReachCall {
   input: EnvelopeInput;
   principal: string;
   waitMs: number;
+  /** Aborted when the caller has hung up: the reach goes on, the waiting does not. */
+  left?: AbortSignal;
   /** 32 hex digits of the caller's W3C trace, or a new one. */
   traceId: string;
   /** The call of an agent that this reach is made for (R10). */
@@ -127,7 +129,7 @@ export class ReachService {
   ): Promise<ReachAnswer> {
     if (!repeat.keyed) throw refusal;
     if (!(await this.options.reader.exists(repeat.id))) throw refusal;
-    return this.follow(repeat, repeat.call.waitMs);
+    return this.follow(repeat, repeat.call);
   }
 
   private async startAndWait(plan: Plan, call: ReachCall): Promise<ReachAnswer> {
@@ -142,7 +144,7 @@ export class ReachService {
         }),
       );
     } catch (caught) {
-      if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan, call.waitMs);
+      if (caught instanceof WorkflowExecutionAlreadyStartedError) return this.follow(plan, call);
       throw unclear(caught);
     }
     await plan.started?.();
@@ -150,6 +152,7 @@ export class ReachService {
     const end = await reader.waitForEnd(
       plan.id,
       Math.min(call.waitMs, plan.envelope.timeout_ms + RUN_TIMEOUT_SLACK_MS),
+      call.left,
     );
     if (!end) return { kind: 'receipt', reachId: plan.id, body: this.receipt(plan, call, acceptedAt) };
     if (end.status !== 'completed') throw ReachError.fromProblem(withDecision(end.problem, memoOf(plan, call.traceId)));
@@ -178,7 +181,7 @@ export class ReachService {
       );
       if (acceptance.fingerprint !== plan.digest) throw keyReused();
       await plan.started?.();
-      if (acceptance.request_id !== plan.routed.decision.decision_id) return await this.follow(plan, 0);
+      if (acceptance.request_id !== plan.routed.decision.decision_id) return await this.follow(plan, { waitMs: 0 });
       this.options.arrivals.sent(plan.routed.decision);
       const receipt = this.receipt(plan, call, acceptedAt);
       const { stage, agent_name, agent_version, route_reason, decision_id } = acceptance;
@@ -190,7 +193,7 @@ export class ReachService {
     } catch (caught) {
       // The reach may be over already: a repeat of its key, or one that ended before the update was answered.
       if (caught instanceof ReachError || !(await this.options.reader.exists(plan.id))) throw unclear(caught);
-      return this.follow(plan, 0);
+      return this.follow(plan, { waitMs: 0 });
     }
   }
 
@@ -206,12 +209,12 @@ export class ReachService {
   /** The key was used before: same body → that reach's outcome or receipt, other body → refused. */
   private async follow(
     { id, digest, routed }: Pick<Plan, 'id' | 'digest'> & Partial<Plan>,
-    waitMs: number,
+    { waitMs, left }: Pick<ReachCall, 'waitMs' | 'left'>,
   ): Promise<ReachAnswer> {
     const { reader } = this.options;
     const memo = await reader.memo(id);
     if (memo.fingerprint !== digest) throw keyReused();
-    const view = await reader.view(id, waitMs);
+    const view = await reader.view(id, waitMs, left);
     // A start that was not confirmed in time is found running, and yet it was this request's.
     const replayed = memo.decision_id !== routed?.decision.decision_id;
     if (view.status === 'completed' && 'output' in view)

@@ -112,6 +112,17 @@ export class Uploads {
   async complete(id: UploadId, claim: { chunks: number; sha256: string }): Promise<UploadReceipt> {
     const done = await this.done(id);
     if (done) return this.again(id, done, claim);
+    try {
+      return await this.completeFirst(id, claim);
+    } catch (caught) {
+      // Whoever completed it meanwhile has taken its chunks away.
+      const meanwhile = await this.done(id);
+      if (meanwhile) return this.again(id, meanwhile, claim);
+      throw caught;
+    }
+  }
+
+  private async completeFirst(id: UploadId, claim: { chunks: number; sha256: string }): Promise<UploadReceipt> {
     const chunks = await this.chunks(id);
     this.assertAll(chunks, claim.chunks, id);
     const { content, digests } = await this.assemble(chunks);

@@ -61,6 +61,9 @@ describe('addresses that may be called', () => {
   it('judges resolved addresses by what they carry', () => {
     expect(isAddressAllowed('::ffff:10.0.0.1', none)).toBe(false);
     expect(isAddressAllowed('8.8.8.8', none)).toBe(true);
+    expect(isAddressAllowed('64:ff9b::808:808', none)).toBe(true);
+    // 10.0.0.1 under a prefix of RFC 8215, with 8.8.8.8 where only 64:ff9b::/96 has its address.
+    expect(isAddressAllowed('64:ff9b:1:a00:0:100:808:808', none)).toBe(false);
     expect(isAddressAllowed('not-an-address', none)).toBe(false);
   });
 

@@ -42,6 +42,9 @@ export function isAddressAllowed(address: string, policy: EgressPolicy): boolean
   return parsed.range() === 'unicast';
 }
 
+/** The first 96 bits of addresses that carry an IPv4 address in the last 32 (RFC 6052, 64:ff9b::/96). */
+const NAT64 = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0];
+
 function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address.kind() === 'ipv4') return address;
   const v6 = address as ipaddr.IPv6;
@@ -49,7 +52,8 @@ function unwrap(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   const bytes = v6.toByteArray();
   // ::a.b.c.d, long deprecated, still reaches a.b.c.d on some systems; :: and ::1 are judged as they are.
   if (bytes.slice(0, 12).every((byte) => byte === 0) && (bytes[12] ?? 0) > 0) return new ipaddr.IPv4(bytes.slice(12));
-  if (v6.range() === 'rfc6052') return new ipaddr.IPv4(v6.toByteArray().slice(12));
+  // Under another prefix of RFC 8215 (64:ff9b:1::/48) the address it carries lies elsewhere: those stay special, and refused.
+  if (NAT64.every((byte, i) => bytes[i] === byte)) return new ipaddr.IPv4(bytes.slice(12));
   return v6;
 }
 

@@ -12,7 +12,7 @@ function setUp(parts: WorldParts, config: Partial<RouterConfig> = {}, random = (
   const state: { world: World } = { world: world(parts) };
   const router = new Router({
     world: () => state.world,
-    matcher: new SemanticMatcher({ embedder, fallback: new LexicalMatcher() }),
+    matcher: new SemanticMatcher({ embedder, fallback: new LexicalMatcher(), patienceMs: 60_000 }),
     config: { ...DEFAULT_ROUTER_CONFIG, ...config },
     random,
     now: () => new Date('2026-03-01T12:00:00Z'),

@@ -31,6 +31,13 @@ describe('verifyCallback', () => {
     expect(verifyCallback(body, headers, secret).id).toBe('cb-1');
   });
 
+  it('takes a result that is as deep as one may be', () => {
+    const output = `${'['.repeat(63)}${']'.repeat(63)}`;
+    const deep = `{"type":"reach.completed","timestamp":"2026-05-04T08:30:00.000Z","data":{"output":{"a":${output}}}}`;
+    const verified = verifyCallback(deep, signed([secret], new Date(), deep), secret);
+    expect(JSON.stringify(verified.data)).toContain(output);
+  });
+
   it('takes either key while they rotate, on either side', () => {
     expect(verifyCallback(body, signed([other, secret]), secret).id).toBe('cb-1');
     expect(verifyCallback(body, signed([secret]), [other, secret]).id).toBe('cb-1');

@@ -1,6 +1,7 @@
 /** For receivers of callbacks: is it from the platform, fresh and unaltered? */
 import { Webhook } from 'standardwebhooks';
 import type { CallbackEvent } from '../protocol/callback';
+import { MAX_DEPTH } from '../protocol/limits';
 import { ReachError } from '../protocol/reach-error';
 import { parseJsonStrict } from '../protocol/strict-json';
 import type { ReachView } from './wire-types';
@@ -11,6 +12,9 @@ export interface VerifiedCallback extends Omit<CallbackEvent, 'data'> {
   /** What `GET /v1/reaches/{id}` answers; results over 256 KiB come without `output`, with `links.self`. */
   data: ReachView;
 }
+
+/** An output may be as deep as any document; what tells of it, signed by the platform, is some levels around it. */
+const MAX_CALLBACK_DEPTH = MAX_DEPTH + 4;
 
 /** Header values as Node and Fetch have them. */
 export type CallbackHeaders = Headers | Record<string, string | string[] | undefined>;
@@ -39,7 +43,7 @@ export function verifyCallback(
   const text = typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody).toString('utf8');
   const plain = plainHeaders(headers);
   assertSigned(text, plain, typeof secrets === 'string' ? [secrets] : secrets);
-  const event = parseJsonStrict(text) as unknown as Omit<VerifiedCallback, 'id'>;
+  const event = parseJsonStrict(text, { maxDepth: MAX_CALLBACK_DEPTH }) as unknown as Omit<VerifiedCallback, 'id'>;
   return { ...event, id: plain['webhook-id'] ?? '' };
 }
 

@@ -1,5 +1,6 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { ERROR_TABLE, type ErrorCode } from '../protocol/error-codes';
+import { MAX_DEPTH } from '../protocol/limits';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
 import { parseJsonStrict } from '../protocol/strict-json';
@@ -20,13 +21,16 @@ const STATUS_OF_CODE: Partial<Record<ErrorCode, number>> = {
 
 const MAX_BODY_BYTES = DEFAULT_MAX_PAYLOAD_BYTES + 1_048_576;
 
+/** A payload may be as deep as any document, and the call is one level around it. */
+const MAX_CALL_DEPTH = MAX_DEPTH + 1;
+
 /** Reads a JSON body: a payload of at most 64 MiB and what surrounds it. Throws a coded {@link ReachError} for anything else. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     throw new ReachError('unsupported_media_type', 'Send the call as application/json');
   }
   const bytes = await readBytes(request);
-  return parseJsonStrict(bytes, { what: 'the call' });
+  return parseJsonStrict(bytes, { what: 'the call', maxDepth: MAX_CALL_DEPTH });
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {

@@ -600,6 +600,13 @@ describe('agents and abilities', () => {
     );
     expect(gateway.seen).toHaveLength(1);
   });
+
+  it.each(['::', '::1'])('finds one that listens on %s', async (host) => {
+    const config = file('agent-reach.yaml', `server: {host: '${host}', port: 1}\nsecurity: {api_key_env: KEY}\n`);
+    const { code, err } = await cli(['agents', '--config', config], { env: { KEY: 'k'.repeat(32) } });
+    expect(code).not.toBe(2);
+    expect(err).toContain('http://[::1]:1');
+  });
 });
 
 describe('help', () => {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startGateway, type TestGateway } from '../support/gateway';
 import { expectProblem } from '../support/problem';
 import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http-agent';
+import { waitFor } from '../support/wait-for';
 import { readEvents } from './event-stream';
 
 jest.setTimeout(180_000);
@@ -93,6 +94,28 @@ describe('Last-Event-ID after the end', () => {
 
 /** As a client would put it into a header: UTF-8 bytes as Latin-1. */
 const encode = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+
+it('a stream begins before there is anything to tell, and a reader may leave it then', async () => {
+  const held = await startHttpAgent(gateway.api, { name: 'quiet' });
+  held.plays({ do: 'hang' });
+  const { body } = await gateway.api.reach(
+    { ability: held.ability, payload: { case: 'quiet' }, timeout_ms: 60_000 },
+    { prefer: 'respond-async' },
+  );
+  await waitFor('the agent to be called', () => held.journalOf('quiet')[0]);
+  const leaving = Array.from({ length: 10 }, async () => {
+    const left = new AbortController();
+    const headers = { 'last-event-id': '999999' };
+    const url = `${gateway.url}/v1/reaches/${body.reach_id}/events`;
+    const { status, headers: told } = await fetch(url, { headers, signal: left.signal });
+    expect([status, told.get('content-type')]).toEqual([200, 'text/event-stream']);
+    left.abort();
+  });
+  await Promise.all(leaving);
+  await gateway.api.post(`/v1/reaches/${body.reach_id}:cancel`);
+  expect((await readEvents(gateway.url, body.reach_id, '999999')).map(({ event }) => event)).toEqual(['cancelled']);
+  await held.close();
+});
 
 it('a reader who leaves early leaves nothing behind', async () => {
   const held = await startHttpAgent(gateway.api, { name: 'left' });

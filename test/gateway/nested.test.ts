@@ -53,6 +53,7 @@ async function held(more: object = {}): Promise<Held> {
 
 const nested = ({ token }: Pick<Held, 'token'>, envelope: object = {}, headers: Record<string, string> = {}) =>
   bare.reach({ ability: inner.ability, ...envelope }, { 'x-reach-token': token, ...headers });
+const withToken = ({ token }: Pick<Held, 'token'>) => ({ headers: { 'x-reach-token': token } });
 const end = ({ reachId }: Held) => gateway.api.post(`/v1/reaches/${reachId}:cancel`);
 
 describe('a nested reach', () => {
@@ -102,7 +103,24 @@ describe('a nested reach', () => {
       expect.objectContaining({ pointer: '/reply_to/workflow_id' }),
     ]);
     expect(inner.journal).toHaveLength(0);
+    const event = { mode: 'event', topic: 'orders.created', payload: {} };
+    const sent = (more: object) => bare.post('/v1/reaches', { ...event, ...more }, withToken(parent));
+    const carried = expectProblem(await sent({ context_id: 'yours' }), 'forbidden');
+    expect(carried.errors).toEqual([expect.objectContaining({ pointer: '/context_id' })]);
+    expect((await sent({ context_id: 'mine' })).status).toBe(202);
     await end(parent);
+  });
+
+  it('uploads payloads while its call is worked on, in a room of its own', async () => {
+    const parent = await held();
+    const content = Buffer.from('{"from":"a call"}');
+    const upload = { id: randomUUID(), sequence: 0, content };
+    const put = () => bare.raw('PUT', `/v1/payloads/${upload.id}/chunks/0`, content, withToken(parent));
+    expect((await put()).status).toBe(200);
+    expectProblem(await gateway.api.get(`/v1/payloads/${upload.id}`), 'not_found');
+    await end(parent);
+    await gateway.api.ended(parent.reachId);
+    expectProblem(await put(), 'reach_terminal');
   });
 
   it('may not be sent in another name', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Ajv2020 from 'ajv/dist/2020';
 import type { JsonObject } from '../../src/protocol/shapes';
@@ -46,6 +47,25 @@ describe('how long a POST waits', () => {
     agent.plays({ do: 'hang' });
     const hasty = await send({ timeout_ms: 700, max_total_retries: 0 }, { prefer: '' });
     expect(hasty.ms).toBeLessThan(1_950);
+  });
+
+  it('ends when its caller hangs up, and the reach goes on', async () => {
+    const inHand = async () =>
+      /^agent_reach_requests_in_flight (\d+)$/m.exec((await gateway.api.get('/metrics')).text)?.[1];
+    agent.plays({ do: 'answer', output: { answer: 'late' }, afterMs: 4_000 });
+    const leaving = new AbortController();
+    const key = randomUUID();
+    const envelope = { ability: agent.ability, payload: { case: key }, idempotency_key: key, timeout_ms: 30_000 };
+    const sent = { headers: { prefer: 'wait=30' }, signal: leaving.signal };
+    const waiting = gateway.api.post('/v1/reaches', envelope, sent).catch((error: Error) => error.name);
+    await waitFor('the agent to be called', () => agent.journalOf(key)[0]);
+    expect(await inHand()).toBe('1');
+    leaving.abort();
+    expect(await waiting).toBe('AbortError');
+    await waitFor('its place to be free', async () => (await inHand()) === '0');
+    const again = await gateway.api.post('/v1/reaches', envelope, { headers: { prefer: 'wait=30' } });
+    expect(again.body).toMatchObject({ status: 'completed', answer: 'late', replayed: true });
+    expect(agent.journalOf(key)).toHaveLength(1);
   });
 
   it('ends at its N seconds, and the reach goes on', async () => {

@@ -81,6 +81,35 @@ it('that two complete at once gives both the same', async () => {
   expect((await uploads.complete(id, claim)).payload_ref).toBe(refs[0]);
 });
 
+it.each([
+  ['has listed them', 'list'],
+  ['comes to read them', 'readInto'],
+] as const)('one whose chunks were taken by another completion when it %s answers the same', async (_when, step) => {
+  const id = { principal: 'me', messageId: `overtaken ${step}` };
+  const content = Buffer.from(JSON.stringify({ overtaken: step }));
+  const claim = { chunks: 1, sha256: sha256(content) };
+  await uploads.putChunk(id, 0, content);
+  let other: Promise<unknown> | undefined;
+  const slow = new Proxy(objects, {
+    get(target, name: keyof FileStore) {
+      if (name === 'list' && step === 'list')
+        return async function* (area: string) {
+          await (other ??= uploads.complete(id, claim));
+          yield* target.list(area);
+        };
+      if (name === 'readInto' && step === 'readInto')
+        return async (key: string, into: Buffer) => {
+          await (other ??= uploads.complete(id, claim));
+          return target.readInto(key, into);
+        };
+      const member = target[name] as unknown;
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
+  const late = new Uploads({ ...settings, objects: slow, ttlMs: 24 * HOUR_MS, nowMs });
+  expect(await late.complete(id, claim)).toEqual(await other);
+});
+
 it('of a payload that was collected since is unknown, and can be sent again', async () => {
   const id = { principal: 'me', messageId: 'forgotten' };
   const content = Buffer.from('{"forgotten":true}');

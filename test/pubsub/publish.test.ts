@@ -148,6 +148,14 @@ describe('an event', () => {
     expectProblem(await gateway.api.post('/v1/reaches', { mode: 'event', payload: {} }), 'invalid_request');
   });
 
+  it.each(['/v1/reaches', '/v1/alerts'])('cannot be from %s: from there only the platform tells', async (source) => {
+    const told = await send(topicOf('forged'), { source });
+    expect(expectProblem(told, 'forbidden').errors).toEqual([expect.objectContaining({ pointer: '/source' })]);
+    const envelope = { mode: 'event', topic: topicOf('forged'), payload: {}, source_agent: source };
+    const enveloped = expectProblem(await gateway.api.post('/v1/reaches', envelope), 'forbidden');
+    expect(enveloped.errors).toEqual([expect.objectContaining({ pointer: '/source_agent' })]);
+  });
+
   it('under an idempotency key is one event whatever ids it has', async () => {
     const topic = topicOf('keyed');
     await subscribe(gateway.api, `k-${randomUUID()}`, { topic, agent: 'mail' });

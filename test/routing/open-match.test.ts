@@ -21,7 +21,7 @@ const asleep = { ...weather, instances: [instance({ status: 'draining', status_r
 
 function routerOf(agents = [weather, sums], openMatch: Partial<OpenMatchSettings> = {}): Router {
   const view = world({ agents });
-  const matcher = new SemanticMatcher({ embedder: new WordEmbedder(), fallback: new LexicalMatcher() });
+  const matcher = new SemanticMatcher({ embedder: new WordEmbedder(), fallback: new LexicalMatcher(), patienceMs: 60_000 });
   const config = { ...DEFAULT_ROUTER_CONFIG, openMatch: { ...DEFAULT_ROUTER_CONFIG.openMatch, ...openMatch } };
   return new Router({ world: () => view, matcher, config });
 }

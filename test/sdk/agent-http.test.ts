@@ -121,6 +121,15 @@ describe('calls', () => {
     expect(body.code).toBe('agent_protocol_error');
   });
 
+  it('takes a payload that is as deep as one may be', async () => {
+    await serve((payload) => ({ depth: JSON.stringify(payload).split('[').length }));
+    const payload = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
+    const body = (depth: number) =>
+      JSON.stringify(call()).replace(/"payload":\{[^}]*\}/, `"payload":${payload(depth)}`);
+    expect(await post(body(64))).toMatchObject({ status: 200, body: { depth: 64 } });
+    expect(await post(body(65))).toMatchObject({ status: 400, body: { code: 'input_too_deep' } });
+  });
+
   it('refuses to send an answer over 64 MiB', async () => {
     await serve(() => ({ text: 'x'.repeat(67_108_864) }));
     expect((await post(call())).body.code).toBe('agent_response_too_large');

@@ -1,6 +1,7 @@
 /** Where alerts go: the log, a topic, a URL. The metric is counted by the telemetry's own channel. */
 import { createHash } from 'node:crypto';
 import { DEFAULT_TERMS } from '../../protocol/event-envelope';
+import { ALERT_SOURCE } from '../../protocol/platform-sources';
 import type { JsonObject } from '../../protocol/shapes';
 import type { DeliveryStarter } from '../callbacks/starter';
 import type { EventPublisher } from '../event-publisher';
@@ -8,7 +9,6 @@ import type { Alert, AlertChannel } from './alert';
 
 /** Alerts are published here; subscribe an agent or an ability to hear of them. */
 export const ALERT_TOPIC = 'agent-reach.alerts';
-const ALERT_SOURCE = '/v1/alerts';
 
 /** What a log takes. */
 interface Log {

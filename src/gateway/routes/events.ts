@@ -1,6 +1,7 @@
 import { Router, type Request, type Response } from 'express';
 import { parseEventEnvelope, DEFAULT_TERMS } from '../../protocol/event-envelope';
 import { DEFAULT_WAIT_MS } from '../../protocol/limits';
+import { assertNotOurs } from '../../protocol/platform-sources';
 import type { PublishedEvent } from '../../protocol/published-event';
 import { ReachError } from '../../protocol/reach-error';
 import { topicSchema } from '../../protocol/topics';
@@ -10,6 +11,7 @@ import { readCloudEvent } from '../cloud-events';
 import type { EventPublisher } from '../event-publisher';
 import { handle, header, identityOf, param, preferredWaitMs } from '../http';
 import type { Nesting, ParentCall } from '../nesting';
+import { assertWithin } from '../own-reaches';
 import { traceIdOf } from '../trace-context';
 
 /** What publishing calls. */
@@ -33,6 +35,7 @@ export function topicRoutes(deps: EventRouteDependencies): Router {
       const body: unknown = request.body;
       const message = { headers: request.headers, body: Buffer.isBuffer(body) ? body : new Uint8Array() };
       const { attributes, payload } = readCloudEvent(message);
+      assertNotOurs(attributes.source, '/source');
       const identity = { key: attributes.id, by: 'id' } as const;
       const parent = await parentOf(deps, request);
       const event = { topic, attributes, payload, identity, terms: DEFAULT_TERMS };
@@ -55,7 +58,9 @@ export async function publishEnvelope(
   const parent = await parentOf(deps, request);
   const principal = parent?.inheritance.agent_name ?? identityOf(response).principal;
   const event = parseEventEnvelope(body, headers, { principal, newMessageId: deps.newMessageId });
+  assertNotOurs(event.attributes.source, '/source_agent');
   if (parent) assertOwnName(event, principal);
+  assertWithin(identityOf(response), event.terms);
   await answer(deps, event, { request, response, parent });
 }
 

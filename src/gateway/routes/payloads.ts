@@ -55,6 +55,7 @@ export function payloadRoutes({ payloads }: PayloadRouteDependencies): Router {
   return router;
 }
 
-function uploadId(request: Request, { principal }: RequestIdentity, given = param(request, 'id')): UploadId {
-  return { principal, messageId: validate(payloadMessageIdSchema, given) };
+/** Agents that show a token have a room of their own: none of their names can be a key's. */
+function uploadId(request: Request, { principal, scope }: RequestIdentity, given = param(request, 'id')): UploadId {
+  return { principal: scope ? `agent ${principal}` : principal, messageId: validate(payloadMessageIdSchema, given) };
 }

@@ -1,7 +1,8 @@
 import { createSession } from 'better-sse';
 import { Router } from 'express';
-import { isEventEnvelope } from '../../protocol/event-envelope';
 import type { Payloads } from '../../payloads';
+import { isEventEnvelope } from '../../protocol/event-envelope';
+import { callerLeft } from '../caller-left';
 import { sendResult } from '../large-output';
 import { parseEnvelope } from '../../protocol/validation';
 import { assertSize, handle, header, identityOf, jsonBody, param, preferredWaitMs, queryWaitMs } from '../http';
@@ -54,6 +55,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
         input,
         principal: identityOf(response).principal,
         waitMs: preferredWaitMs(request, timeoutMs, input.mode),
+        left: callerLeft(response),
         traceId: parent?.inheritance.trace_id ?? traceIdOf(header(request, 'traceparent')),
         parent,
         bodyBytes: Buffer.isBuffer(request.body) ? request.body.byteLength : undefined,
@@ -82,7 +84,7 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
     '/:id',
     own,
     handle(async (request, response) => {
-      const view = await deps.reader.view(param(request, 'id'), queryWaitMs(request));
+      const view = await deps.reader.view(param(request, 'id'), queryWaitMs(request), callerLeft(response));
       await sendResult(response, view, deps.payloads);
     }),
   );
@@ -99,13 +101,11 @@ export function reachRoutes(deps: ReachRouteDependencies): Router {
     '/:id/events',
     own,
     handle(async (request, response) => {
-      const left = new AbortController();
-      response.once('close', () => left.abort());
-      const feed = deps.events.follow(param(request, 'id'), header(request, 'last-event-id') ?? '', left.signal);
-      // The first event is awaited before the stream begins, so that a refusal is a problem document.
-      const first = await feed.next();
+      const left = callerLeft(response);
+      // What can be refused is refused before the stream begins, as a problem document.
+      const feed = await deps.events.follow(param(request, 'id'), header(request, 'last-event-id') ?? '', left);
+      if (left.aborted) return;
       const session = await createSession(request, response, { trustClientEventId: false });
-      if (first.value) session.push(first.value.data, first.value.event, first.value.id);
       for await (const { data, event, id } of feed) session.push(data, event, id);
       response.end();
     }),
