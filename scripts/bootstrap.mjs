@@ -1,6 +1,6 @@
 // Brings a fresh clone to where it runs: dependencies, build, engines. Plain Node: it runs before node_modules exists.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -99,6 +99,8 @@ async function installModules() {
 }
 
 async function build(sources) {
+  // A build that fails may have written half of its files: what was built before is gone with it.
+  rmSync(BUILD_STAMP, { force: true });
   await npm(['run', '--silent', 'build'], ['ignore', 'pipe', 'pipe']);
   mkdirSync(dirname(BUILD_STAMP), { recursive: true });
   writeFileSync(BUILD_STAMP, sources);

@@ -22,10 +22,12 @@ export interface CliIo {
   errColor: Colors;
   /** Aborts at Ctrl-C. */
   signal: AbortSignal;
+  /** Aborts when nobody reads stdout any more; what goes on for ever ends then. */
+  readerGone: AbortSignal;
 }
 
 /** The process's own streams. Colours are off when not on a terminal or with NO_COLOR (no-color.org). */
-export function processIo(signal: AbortSignal): CliIo {
+export function processIo(signal: AbortSignal, readerGone: AbortSignal): CliIo {
   const { stdout, stderr, env } = process;
   const wanted = (isTty: boolean) => isTty && !env.NO_COLOR && env.TERM !== 'dumb';
   return {
@@ -38,5 +40,6 @@ export function processIo(signal: AbortSignal): CliIo {
     color: createColors(wanted(stdout.isTTY === true)),
     errColor: createColors(wanted(stderr.isTTY === true)),
     signal,
+    readerGone,
   };
 }

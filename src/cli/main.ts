@@ -3,11 +3,12 @@ import { processIo } from './io';
 import { handleLostOutput } from './lost-output';
 import { run } from './run';
 
-handleLostOutput(process);
+const readerGone = new AbortController();
+handleLostOutput(process, () => readerGone.abort());
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort(new Error('interrupted')));
 
-run(process.argv.slice(2), processIo(interrupt.signal)).then(
+run(process.argv.slice(2), processIo(interrupt.signal, readerGone.signal)).then(
   (code) => {
     process.exitCode = code;
   },

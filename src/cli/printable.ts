@@ -23,6 +23,11 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(UNSAFE, escape);
 }
 
+/** The same on one line: for streams of values. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(UNSAFE, escape);
+}
+
 const escape = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
@@ -34,9 +39,19 @@ export function printableAnswers<T extends object>(client: T): T {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
-      return async (...args: unknown[]) => exceptOutput(await Reflect.apply(member, target, args));
+      return (...args: unknown[]) => {
+        const answer: unknown = Reflect.apply(member, target, args);
+        return isStream(answer) ? printableEach(answer) : Promise.resolve(answer).then(exceptOutput);
+      };
     },
   });
+}
+
+const isStream = (answer: unknown): answer is AsyncIterable<unknown> =>
+  typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer;
+
+async function* printableEach(answers: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  for await (const answer of answers) yield printable(answer);
 }
 
 function exceptOutput(answer: unknown): unknown {

@@ -24,6 +24,7 @@ import { addSend } from './commands/send';
 import { addSubscriptions } from './commands/subscriptions';
 import { addTrace } from './commands/trace';
 import { addUnregister } from './commands/unregister';
+import { addWatch } from './commands/watch';
 import { addWorker } from './commands/worker';
 import type { CliIo } from './io';
 import { withSession, type CliContext } from './session';
@@ -86,7 +87,8 @@ export function buildProgram(io: CliIo, outcome: { exitCode: number }): Command 
   ])
     add(program, context);
   program.commandsGroup('Reaches:');
-  for (const add of [addInvoke, addSend, addGet, addList, addTrace, addCancel, addCallbacks]) add(program, context);
+  for (const add of [addInvoke, addSend, addGet, addList, addTrace, addWatch, addCancel, addCallbacks])
+    add(program, context);
   program.commandsGroup('Shared contexts:');
   addContext(program, context);
   program.commandsGroup('Events:');

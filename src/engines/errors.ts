@@ -30,6 +30,9 @@ export class EngineInstallError extends EngineError {
   override readonly name = 'EngineInstallError';
 }
 
+/** What came is not what is pinned: nothing else is tried in its place. */
+export class EngineMismatchError extends EngineInstallError {}
+
 /** Another program listens on a port that the engine was told to use. */
 export class EnginePortError extends EngineError {
   override readonly name = 'EnginePortError';

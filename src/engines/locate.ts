@@ -3,7 +3,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 import { engineCacheDir, engineDir, isExecutable } from './cache';
-import { EngineInstallError, EngineNotFoundError } from './errors';
+import { EngineInstallError, EngineMismatchError, EngineNotFoundError } from './errors';
 import { INSTEAD } from './hints';
 import { installEngine } from './install';
 import { ENGINE_PINS } from './pins';
@@ -57,7 +57,8 @@ async function fetch(name: EngineName, { env = process.env, onProgress }: Ensure
   try {
     await installEngine(name, env, onProgress);
   } catch (error) {
-    const fetched = error instanceof EngineInstallError && (await downloadWithSdk(name, env));
+    const mayBeHadElsewhere = error instanceof EngineInstallError && !(error instanceof EngineMismatchError);
+    const fetched = mayBeHadElsewhere && (await downloadWithSdk(name, env));
     if (!fetched) throw error;
   }
 }

@@ -26,6 +26,7 @@ import { DecisionsClient } from './decisions';
 import { DoctorClient } from './doctor';
 import { GatewayApi, NAMELESS, pathSegment } from './gateway-api';
 import { publishCall, type Published, type PublishOptions } from './publish';
+import { watchReach, type ReachLifecycleEvent, type WatchOptions } from './reach-events';
 import { CallbacksClient } from './callbacks';
 import { ReachCalls, reachPath } from './reach-calls';
 import { removeAgent, removeAgentVersion, type AgentVersionRemoval } from './removal';
@@ -56,6 +57,7 @@ export type * from './dead-letters';
 export type * from './decisions';
 export type * from './doctor';
 export type * from './publish';
+export type { ReachLifecycleEvent, WatchOptions } from './reach-events';
 export type * from './subscriptions';
 export { verifyCallback, type CallbackHeaders, type VerifiedCallback } from './callback';
 export type * from './callbacks';
@@ -182,6 +184,18 @@ export class AgentReachClient {
   /** One shared context (R32), bound to its id. */
   context(contextId: string): ContextHandle {
     return new ContextHandle(contextId, this.contexts);
+  }
+
+  /**
+   * What happens to a reach, as it happens, until its end. A lost connection is made again.
+   *
+   * @example
+   * ```ts
+   * for await (const { event, data } of client.watch(receipt.reach_id)) console.log(data.at, event);
+   * ```
+   */
+  watch(reachId: string, options: WatchOptions = {}): AsyncGenerator<ReachLifecycleEvent> {
+    return watchReach(this.#transport, reachId, options);
   }
 
   /** What happened to a reach, hop by hop, from the Temporal history (R33). */

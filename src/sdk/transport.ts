@@ -56,6 +56,8 @@ export interface TransportAnswer<T> {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A stream that says nothing for so long is lost: gateways send a sign of life every 10 s. */
+const SILENCE_MS = 45_000;
 
 /**
  * HTTP to one gateway: pooled connections, coded errors, safe repeats. Throws {@link ReachError} for every answer but
@@ -93,6 +95,39 @@ export class Transport {
       if (exhausted || !mayRepeat(outcome, call.retry)) throw outcome.error;
       await sleep(pause, call.signal);
     }
+  }
+
+  /**
+   * What a GET streams, as text, for as long as it lasts. Nothing is repeated.
+   * @throws ReachError as {@link request} does, also when the connection is lost or silent for {@link SILENCE_MS}
+   */
+  async open({
+    path,
+    headers,
+    signal,
+  }: Pick<TransportCall, 'path' | 'headers' | 'signal'>): Promise<AsyncIterable<string>> {
+    const { origin } = this;
+    const lost = (caught: unknown) => {
+      signal?.throwIfAborted();
+      return networkFailure(caught, origin).error;
+    };
+    const call: TransportCall = { method: 'GET', path, headers, timeoutMs: CONNECT_TIMEOUT_MS, retry: 'never' };
+    const never = new AbortController().signal;
+    const options = { ...this.#requestOf(call, signal ?? never), headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
+    const answer = await request(this.#urlOf(call), options).catch((caught: unknown) => {
+      throw lost(caught);
+    });
+    const outcome = answer.statusCode >= 300 ? await this.#read<never>(answer) : null;
+    if (outcome && 'error' in outcome) throw outcome.error;
+    async function* pieces() {
+      try {
+        const decoder = new TextDecoder();
+        for await (const bytes of answer.body) yield decoder.decode(bytes as Uint8Array, { stream: true });
+      } catch (caught) {
+        throw lost(caught);
+      }
+    }
+    return pieces();
   }
 
   /** The same gateway over the same connections, with these headers on every request. Needs no closing. */

@@ -2,6 +2,7 @@
  * The lifecycle events of a reach, as they can be read from its Temporal history. Pure: one history event in, the
  * lifecycle events that it stands for out.
  */
+import { REACH_ENDS, type ReachEventName } from '../protocol/reach-event';
 import type { AttemptRecord } from '../protocol/shapes';
 import { decodeFirst, eventTime, localActivity, type HistoryEvent, type RoutedFacts } from './history';
 
@@ -9,29 +10,12 @@ import { decodeFirst, eventTime, localActivity, type HistoryEvent, type RoutedFa
 export interface ReachEvent {
   id: string;
   seq: number;
-  event:
-    | 'accepted'
-    | 'routed'
-    | 'agent_accepted'
-    | 'attempt_failed'
-    | 'completed'
-    | 'dead_lettered'
-    | 'expired'
-    | 'outcome_unknown'
-    | 'cancelled';
+  event: ReachEventName;
   data: Record<string, unknown>;
   terminal: boolean;
 }
 
 type Draft = Pick<ReachEvent, 'event' | 'data'>;
-
-const TERMINAL = new Set<ReachEvent['event']>([
-  'completed',
-  'dead_lettered',
-  'expired',
-  'outcome_unknown',
-  'cancelled',
-]);
 
 /** The lifecycle events behind one history event, in order; most history events stand for none. */
 export function eventsOf(event: HistoryEvent): ReachEvent[] {
@@ -42,7 +26,7 @@ export function eventsOf(event: HistoryEvent): ReachEvent[] {
     seq,
     event: draft.event,
     data: { seq, at, ...draft.data },
-    terminal: TERMINAL.has(draft.event),
+    terminal: REACH_ENDS.has(draft.event),
   }));
 }
 

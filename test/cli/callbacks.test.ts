@@ -51,6 +51,14 @@ it('asks for a callback, shows that it failed, tells once more, and hands out wh
   expect(verifyCallback(got.raw, got.headers, secret)).toMatchObject({ id: failed.id, type: 'reach.completed' });
   await waitFor('the delivery', async () => (await json(['callbacks', 'show', failed.id])).status === 'delivered');
   expect((await run(['callbacks', 'redrive', failed.id])).out).toContain('is delivered already');
+
+  const unknown = `cb-${'a'.repeat(32)}-r`;
+  const some = await run(['callbacks', 'redrive', unknown, failed.id]);
+  expect([some.code, some.out]).toEqual([1, expect.stringMatching(/✗ cb-a+-r .*\n✓ .* is delivered already/)]);
+  expect((await json(['callbacks', 'redrive', unknown, failed.id])).items).toEqual([
+    { id: unknown, error: expect.objectContaining({ code: 'not_found' }) },
+    expect.objectContaining({ id: failed.id }),
+  ]);
 });
 
 it.each([

@@ -22,6 +22,7 @@ export async function cli(args: readonly string[], options: Partial<CliIo> & { s
     color: createColors(false),
     errColor: createColors(false),
     signal: new AbortController().signal,
+    readerGone: new AbortController().signal,
     ...options,
   };
   ran.code = await run(args, io);

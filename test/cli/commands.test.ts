@@ -520,6 +520,8 @@ describe('agents and abilities', () => {
     };
     const agents = { status: 200, body: { items: [offering] } };
     expect((await reach(['abilities', '--codegen'], agents)).out).toContain('ECHO: "echo"');
+    const asJson = JSON.parse((await reach(['abilities', '--codegen', '--json'], agents)).out) as object;
+    expect(asJson).toMatchObject({ language: 'ts', abilities: 1, text: expect.stringContaining('ECHO: "echo"') });
     const target = join(folder, 'abilities.ts');
     const codegen = ['abilities', '--codegen', '--out', target];
     expect((await reach([...codegen, '--check'], agents)).code).toBe(1);
@@ -560,6 +562,9 @@ describe('agents and abilities', () => {
     expect(out).toBe('✓ good#1.0.0  created\n  ! looks like gooD\n');
     expect(err).toContain('bad.yaml');
     expect(err).toContain('/name  must be lower case');
+    const sent = gateway.seen.length;
+    expect((await reach(['register', good, '/nowhere.yaml', bad], answer)).code).toBe(2);
+    expect(gateway.seen).toHaveLength(sent);
     const json = await reach(['register', bad, good, '--json'], answer);
     expect(JSON.parse(json.out)).toMatchObject([
       { file: bad, error: { code: 'invalid_descriptor' } },

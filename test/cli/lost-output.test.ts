@@ -29,6 +29,17 @@ it.each([
   expect(await err).toBe('');
 });
 
+it('what would go on for ever ends when its reader has left', async () => {
+  const child = startCli(['breakers', '--watch', '--json'], { stdio: ['ignore', 'pipe', 'pipe'], env: env() });
+  answer = async () => {
+    child.stdout?.destroy();
+    return { status: 200, body: { items: [] } };
+  };
+  const err = text(child.stderr!);
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(await err).toBe('');
+});
+
 const onLinux = process.platform === 'linux' ? it : it.skip; // /dev/full is Linux's
 
 onLinux('a full disk ends with 1 and one line', async () => {

@@ -164,6 +164,7 @@ describe('agent-reach breakers', () => {
       color: createColors(false),
       errColor: createColors(false),
       signal: new AbortController().signal,
+      readerGone: new AbortController().signal,
       ...io,
     };
     const program = new Command('agent-reach').option('--json').exitOverride();

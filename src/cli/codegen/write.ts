@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { ReachError } from '../../protocol/reach-error';
 import type { AgentView } from '../../sdk/wire-types';
 import { EXIT, UsageError } from '../exit-codes';
-import { printable } from '../printable';
+import { jsonText, printable } from '../printable';
 import { count } from '../render/text';
 import type { Session } from '../session';
 import { catalogueOf } from './catalogue';
@@ -21,7 +21,8 @@ export async function writeModule(session: Session, language: Language, { out, c
   const { io } = session;
   const catalogue = catalogueOf(printable(await allAgents(session)));
   const text = renderModule(catalogue, language);
-  if (out === undefined) return io.out(text);
+  if (out === undefined)
+    return io.out(session.json ? `${jsonText({ language, abilities: catalogue.length, text })}\n` : text);
   const before = contentOf(out);
   const fresh = before === text;
   if (!check && !fresh) write(out, text);

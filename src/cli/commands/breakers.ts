@@ -120,12 +120,13 @@ async function show({ io, print }: Session, client: BreakersClient, all: boolean
 /** On a terminal one picture that is drawn again; elsewhere a line, or with `--json` a list, for what changed. */
 async function watch({ io, json }: Session, client: BreakersClient, all: boolean): Promise<void> {
   const draw = json ? jsonOnChange(io) : io.columns === undefined ? linesOnChange(io) : picture(io);
-  while (!io.signal.aborted) {
+  const over = AbortSignal.any([io.signal, io.readerGone]);
+  while (!over.aborted) {
     try {
-      draw((await client.list({ all, signal: io.signal })).items);
-      await sleep(WATCH_MS, undefined, { signal: io.signal });
+      draw((await client.list({ all, signal: over })).items);
+      await sleep(WATCH_MS, undefined, { signal: over });
     } catch (caught) {
-      if (!io.signal.aborted) throw caught;
+      if (!over.aborted) throw caught;
     }
   }
 }

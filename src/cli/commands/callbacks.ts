@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander';
+import { ReachError } from '../../protocol/reach-error';
 import type { CallbacksClient, DeliveryFilter, DeliveryRedrive } from '../../sdk/callbacks';
+import { EXIT, exitCodeOf } from '../exit-codes';
 import { parseWhole } from '../parse';
 import { printableAnswers } from '../printable';
 import { renderDeliveries, renderDelivery } from '../render/callbacks';
@@ -83,15 +85,27 @@ function addRedrive(group: Command, context: CliContext): void {
     )
     .action((ids: string[], _options: unknown, cmd: Command) =>
       withCallbacks(context, cmd, async (session, callbacks) => {
-        const answers: DeliveryRedrive[] = [];
-        for (const id of new Set(ids)) answers.push(await callbacks.redrive(id));
+        const items: RedriveOutcome[] = [];
+        for (const id of new Set(ids)) {
+          const outcome = await callbacks.redrive(id).catch((caught: unknown) => failureOf(id, caught));
+          if ('error' in outcome) session.exitCode = Math.max(session.exitCode, exitCodeOf(outcome.error), EXIT.failed);
+          items.push(outcome);
+        }
         const { color } = session.io;
-        const line = ({ id, status, replayed }: DeliveryRedrive) =>
-          `${color.green('✓')} ${color.bold(id)}  ${replayed ? `is ${status} already` : 'on its way again'}`;
-        session.print({ items: answers }, () => answers.map(line).join('\n'));
+        const line = (one: RedriveOutcome) =>
+          'error' in one
+            ? `${color.red('✗')} ${color.bold(one.id)}  ${one.error.message}`
+            : `${color.green('✓')} ${color.bold(one.id)}  ${one.replayed ? `is ${one.status} already` : 'on its way again'}`;
+        const told = items.map((one) => ('error' in one ? { id: one.id, error: one.error.toProblem() } : one));
+        session.print({ items: told }, () => items.map(line).join('\n'));
       }),
     );
 }
+
+/** One that fails keeps none of the others back. */
+type RedriveOutcome = DeliveryRedrive | { id: string; error: ReachError };
+
+const failureOf = (id: string, caught: unknown): RedriveOutcome => ({ id, error: ReachError.from(caught) });
 
 function addSecret(group: Command, context: CliContext): void {
   group

@@ -36,8 +36,10 @@ type Outcome = { file: string } & (RegistrationView | { error: object });
 
 async function register(session: Session, files: readonly string[], options: RegisterOptions): Promise<void> {
   const outcomes: Outcome[] = [];
-  for (const file of files) {
-    const text = await readText(file, session.io);
+  // What cannot be read is wrong usage, and nothing is sent then.
+  const texts: { file: string; text: string }[] = [];
+  for (const file of files) texts.push({ file, text: await readText(file, session.io) });
+  for (const { file, text } of texts) {
     try {
       const answer = await session.client.registerDescriptor(text, options);
       outcomes.push({ file, ...answer });

@@ -48,6 +48,7 @@ export async function redriveMany(
   const queue = targets.values();
   const lane = async () => {
     for (const target of queue) {
+      if (session.io.signal.aborted) return;
       await one(target, { session, letters, options, outcome });
       bar.tick();
     }
@@ -58,6 +59,7 @@ export async function redriveMany(
     bar.stop();
   }
   session.print(outcome, () => renderOutcome(outcome, session.io));
+  session.io.signal.throwIfAborted();
   return outcome;
 }
 
@@ -72,7 +74,8 @@ async function one(
     const failedRun = runId ?? (await letters.show(reachId, { signal })).run_id;
     outcome.redriven.push(await letters.redrive(reachId, { ...options, runId: failedRun, signal }));
   } catch (caught) {
-    signal.throwIfAborted();
+    // What it came to is not known; what came before is told all the same.
+    if (signal.aborted) return;
     const error = ReachError.from(caught);
     if (error.code === 'reach_terminal') {
       outcome.skipped.push({ reach_id: reachId, reason: error.message });
