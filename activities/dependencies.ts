@@ -67,6 +67,8 @@ export interface RetryPermits {
   acquire(request: { agentName: string; holder: string; ttlMs: number }): Promise<{ slot: number } | null>;
   renew(request: { agentName: string; slot: number; holder: string; ttlMs: number }): Promise<{ slot: number } | null>;
   release(request: { agentName: string; slot: number; holder: string }): Promise<void>;
+  /** Gives back what a holder has at any agent. */
+  releaseAll(holder: string): Promise<void>;
 }
 
 /** Trees of nested reaches (R10, R27). */
@@ -76,7 +78,7 @@ export interface ReachTrees {
   /** The last sign of an agent that accepted; null while it gave none. @throws ReachError `engine_unavailable` */
   lastSign(attempt: { reachId: string; runId: string; attempt: number }): Promise<string | null>;
   /** @throws ReachError `engine_unavailable` */
-  children(parent: string): Promise<{ reachId: string; notedMs: number }[]>;
+  children(parent: string): Promise<{ reachId: string }[]>;
 }
 
 /** A reach that is to be started for nobody who waits. */

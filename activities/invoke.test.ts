@@ -1,4 +1,5 @@
 /** The `invoke` activity in a mock environment: what counts as an attempt, and what travels from execution to execution. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { ApplicationFailure } from '@temporalio/common';
 import type { AdapterAnswer } from '../src/adapters';
@@ -115,6 +116,37 @@ describe('a lost worker (W08)', () => {
     expect(attemptsOf(ended)).toHaveLength(3);
     expect(ended.failure?.nonRetryable).toBe(true);
     expect(platform.agent.calls).toEqual([]);
+  });
+
+  it('tells the server that it lives while etcd lets the decision wait', async () => {
+    const told: unknown[] = [];
+    const { acquire } = platform.deps.retryPermits;
+    platform.deps.retryPermits.acquire = async (request) => {
+      await sleep(1_300);
+      told.push(...beats);
+      return acquire(request);
+    };
+    const environment = new MockActivityEnvironment({ attempt: 2 });
+    const beats: unknown[] = [];
+    environment.on('heartbeat', (details) => beats.push(details));
+    await environment.run(() => invoke(platform.deps, input()));
+    // The first one at once: the execution after this one must not take it for another lost call.
+    const lost = expect.objectContaining({ attempts: [expect.objectContaining({ code: 'worker_lost' })] });
+    expect(told).toEqual([lost, lost]);
+    expect((await execute(input(), 3, { ...(told[0] as object), turned_away: 1 })).outcome).toMatchObject({
+      attempts: [{ n: 1, code: 'worker_lost' }, { n: 2 }],
+    });
+  });
+
+  it('ends at once when its tree has no retry left: that does not pass, as the want of a slot does', async () => {
+    platform.deps.tree.takeRetry = () => Promise.resolve(false);
+    const ended = await execute(input({ tree: { run: 'root-run', limit: 0 } }), 2);
+    expect(ended.failure?.nonRetryable).toBe(true);
+    expect(problemOf(ended)).toMatchObject({
+      code: 'retry_budget_exhausted',
+      details: { retry_suppressed: 'tree' },
+    });
+    expect(attemptsOf(ended)).toMatchObject([{ code: 'worker_lost' }]);
   });
 
   it.each([

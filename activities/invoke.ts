@@ -11,7 +11,7 @@ import { findAgent, type ActivityDependencies } from './dependencies';
 import { asFailure, invokeFailure } from './failure';
 import { isAway } from './large-payloads';
 import { readProgress, type Progress } from './progress';
-import { decideRetry, releasePermit, withDecision } from './retrying';
+import { decideRetry, releasePermit, waitsForSlot, withDecision } from './retrying';
 import { routeRequest } from './route';
 
 /** How long a call that lost its worker stays away when the agent has all its retries under way, ms, ±50 %. */
@@ -46,11 +46,13 @@ export async function invoke(deps: ActivityDependencies, input: InvokeInput): Pr
   const context = Context.current();
   const share = remainingShareMs(input.share_ms);
   if (context.info.attempt === 1 && isStale(deps, input)) return { kind: 'stale' };
-  const progress = await resume(deps, input, { progress: readProgress(input, context.info), leftMs: share() });
+  let progress = readProgress(input, context.info);
   const heartbeat = setInterval(() => context.heartbeat(progress), HEARTBEAT_INTERVAL_MS);
   try {
     // A first attempt has nothing to tell yet, and a heartbeat is a write on the server.
     if (context.info.attempt > 1) context.heartbeat(progress);
+    // Asks etcd, which may be slow: by now the server hears that this execution lives.
+    progress = await resume(deps, input, { progress, leftMs: share() });
     const result = await makeAttempt(deps, input, {
       ...surroundings(input),
       ...attemptOf(deps, input, progress, share),
@@ -142,7 +144,7 @@ async function resume(
     terms,
   });
   if (retried.retry) return { ...progress, permit: retried.permit };
-  if (retried.error.code === 'retry_budget_exhausted') throw comeBack(deps, { progress, error, leftMs });
+  if (waitsForSlot(retried.error)) throw comeBack(deps, { progress, error, leftMs });
   const given = retried.error.code === 'agent_unavailable' ? error : retried.error;
   throw asFailure(given, false, { attempts: progress.attempts });
 }

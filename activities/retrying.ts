@@ -1,4 +1,5 @@
 import { nextAttempt } from '../src/policy/retry';
+import { MAX_TIMEOUT_MS } from '../src/protocol/limits';
 import type { TreeBudget } from '../src/protocol/lineage';
 import { ReachError } from '../src/protocol/reach-error';
 import type { BreakerTicket } from '../src/protocol/reliability';
@@ -81,9 +82,19 @@ function outOfTime(last: ReachError): ReachError {
 
 /** All reaches of a tree share `max_total_retries` of the first (R27). */
 async function treeAllows(deps: ActivityDependencies, { terms }: FailedCall): Promise<boolean> {
-  const { tree, reach_id, failed_attempt, left_ms: ttlMs } = terms;
+  const { tree, reach_id, failed_attempt, left_ms: leftMs } = terms;
   if (!tree) return true;
-  return deps.tree.takeRetry({ tree, id: [reach_id, `after-${failed_attempt}`], ttlMs });
+  return deps.tree.takeRetry({ tree, id: [reach_id, `after-${failed_attempt}`], ttlMs: treeLeftMs(tree, leftMs) });
+}
+
+/**
+ * How long a retry counts against its tree, ms: to the tree's end, which may be long after that of the reach that makes it. Our
+ * clock against the server's: leases have an hour to spare.
+ *
+ * @param leftMs what is left of the reach itself: all that is known of a tree from an earlier release
+ */
+export function treeLeftMs({ ends_ms: endsMs }: TreeBudget, leftMs: number): number {
+  return Math.max(leftMs, Math.min(MAX_TIMEOUT_MS, (endsMs ?? 0) - new Date().getTime()));
 }
 
 /** Why a tree gets no further retry, for people. */
@@ -104,6 +115,12 @@ function suppressed(last: ReachError, by: 'agent' | 'tree', why: string): ReachE
       },
     },
   );
+}
+
+/** Whether a retry was refused for a slot of the agent's, which comes free again; a tree's budget does not. */
+export function waitsForSlot({ code, options }: ReachError): boolean {
+  const details = options.extra?.details as { retry_suppressed?: string } | undefined;
+  return code === 'retry_budget_exhausted' && details?.retry_suppressed === 'agent';
 }
 
 /** A failure as the workflow reads it, with what comes next. */

@@ -13,8 +13,9 @@ export async function routeAndInvoke(deps: ActivityDependencies, input: FastPath
   const answer = await route(deps, input);
   const anew = answer.stands ? null : answer.routed;
   const routed = anew ?? input.proposed;
+  // A pull agent's ticket goes along: it may be the breaker's one probe, and whoever calls the agent has to give it back.
   if (!routed?.ready || !mayRunLocally(input.envelope, routed.target, input.share_ms))
-    return { routed: anew, outcome: null };
+    return { routed: anew, outcome: null, ...(answer.ticket && { ticket: answer.ticket }) };
   const call = attemptInput(input, routed);
   return { routed: anew, outcome: await deps.fastLane.take(call.agent_name, () => invokeOnce(deps, call)) };
 }

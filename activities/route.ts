@@ -8,7 +8,7 @@ import type { RouteInput, RouteOutput, Routed } from '../workflows/messages';
 import { findAgent, type ActivityDependencies } from './dependencies';
 import { asFailure } from './failure';
 import { withPayload } from './large-payloads';
-import { treeExhausted } from './retrying';
+import { treeExhausted, treeLeftMs } from './retrying';
 
 /**
  * The `route` activity: lets the gateway's decision stand while its agent is still ready, else decides anew
@@ -29,7 +29,7 @@ async function countMove(deps: ActivityDependencies, { moving, exclude, envelope
   if (!moving) return;
   const { tree, reach_id } = moving;
   const id = [reach_id, 'moved', String(exclude.length)];
-  if (await deps.tree.takeRetry({ tree, id, ttlMs: envelope.timeout_ms })) return;
+  if (await deps.tree.takeRetry({ tree, id, ttlMs: treeLeftMs(tree, envelope.timeout_ms) })) return;
   throw asFailure(new ReachError('retry_budget_exhausted', treeExhausted(tree)), false);
 }
 

@@ -136,5 +136,9 @@ function fakePermits(permits: FakePlatform['permits']): ActivityDependencies['re
       permits.held.delete(holder);
       return Promise.resolve();
     },
+    releaseAll(holder) {
+      permits.held.delete(holder);
+      return Promise.resolve();
+    },
   };
 }

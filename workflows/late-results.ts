@@ -25,7 +25,7 @@ type Ended = Exclude<InvokeOutcome, Accepted>;
 /** How long a delivery that finds no slot stays away, ms, ±50 %. */
 const SLOT_WAIT_MS = 1_000;
 
-const { settle } = proxyLocalActivities<ReachActivities>({ startToCloseTimeout: '5s', retry: { maximumAttempts: 3 } });
+const { settle } = proxyLocalActivities<ReachActivities>({ startToCloseTimeout: '30s', retry: { maximumAttempts: 3 } });
 
 /** Takes a late result up: the first for its attempt counts, the others stay in the history and nowhere else. */
 export function keepLateResult(run: Run, result: LateResult): void {
@@ -40,10 +40,10 @@ export function keepLateResult(run: Run, result: LateResult): void {
  */
 export async function waitForResult(run: Run, accepted: Accepted): Promise<Ended> {
   let outcome: InvokeOutcome = accepted;
-  for (let redeliveries = 0; outcome.kind === 'accepted'; redeliveries += 1) {
+  while (outcome.kind === 'accepted') {
     const ended: Ended = await resultOf(run, outcome);
     if (ended.kind === 'answer' || !mayComeAgain(ended)) return ended;
-    outcome = await redeliver(run, { failure: ended, redeliveries });
+    outcome = await redeliver(run, ended);
   }
   return outcome;
 }
@@ -113,17 +113,25 @@ function silence(run: Run): InvokeFailure {
 }
 
 /** Another delivery of the same message, when the one place that decides retries lets it. */
-async function redeliver(
-  run: Run,
-  { failure, redeliveries }: { failure: InvokeFailure; redeliveries: number },
-): Promise<InvokeOutcome> {
+async function redeliver(run: Run, failure: InvokeFailure): Promise<InvokeOutcome> {
   const { input, routed, spent } = run;
   const last = spent.attempts.pop();
   // The attempt that was accepted turned out a failure: its record says so from now on.
   const attempts = last ? [{ ...last, code: failure.problem.code, message: failure.problem.detail }] : [];
   spent.attempts.push(...attempts);
-  const decided = await decide(run, { failure: { ...failure, attempts }, retry: redeliveries + 1 });
-  return pushAgain(input, routed, { failed: decided, spent, used: redeliveries + 1 });
+  const retry = attemptsAtAgent(run);
+  const decided = await decide(run, { failure: { ...failure, attempts }, retry });
+  return pushAgain(input, routed, { failed: decided, spent, used: retry });
+}
+
+/**
+ * What the agent has had so far, which numbers its next retry. Attempts that failed before it accepted count as well: it sees
+ * one call and its `max_retry` more in all (R26), however often it accepts and falls silent in between.
+ */
+function attemptsAtAgent({ routed, spent }: Run): number {
+  const { agent_name: name, agent_version: version } = routed.decision.chosen;
+  return spent.attempts.filter(({ agent_name, agent_version }) => agent_name === name && agent_version === version)
+    .length;
 }
 
 /**
@@ -135,7 +143,11 @@ async function decide(run: Run, { failure, retry }: { failure: InvokeFailure; re
   const { agent_name, agent_version, ability } = routed.decision.chosen;
   for (let outcome = failure; ; outcome = { ...failure, attempts: [] }) {
     const retrying = retryTerms(input, routed, { spent, retry, permit: null, attemptMs: routed.target.timeout_ms });
-    const decided = await settle({ agent_name, agent_version, ability, outcome, retrying });
+    const decided = await settle({ agent_name, agent_version, ability, outcome, retrying }).catch((caught: unknown) => {
+      if (isCancellation(caught)) throw caught;
+      // Decided by no activity: this reach keeps to its own limits.
+      return failure;
+    });
     const waitMs = Math.round(SLOT_WAIT_MS * (0.5 + Math.random()));
     if (decided.kind !== 'failed') return failure;
     if (!isSilence(failure) || !wantsSlot(decided) || waitMs >= leftMs(input.envelope.timeout_ms)) return decided;

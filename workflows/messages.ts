@@ -154,10 +154,14 @@ export interface FastPathInput extends RouteInput {
   tree?: TreeBudget;
 }
 
-/** `routed`: the new decision where the proposed one did not stand. `outcome` is null when that one must be called regularly. */
+/**
+ * `routed`: the new decision where the proposed one did not stand. `outcome` is null when that one must be called regularly.
+ * `ticket`: leave to pass the breaker, where the one to be called pulls.
+ */
 export interface FastPathOutput {
   routed: Routed | null;
   outcome: InvokeOutcome | null;
+  ticket?: BreakerTicket;
 }
 
 export interface InvokeInput {

@@ -29,8 +29,11 @@ import {
 
 /** Heartbeats carry cancellation and prove that the worker lives; three missed ones mean that it is lost. */
 export const HEARTBEAT_TIMEOUT_MS = 3_000;
-/** A local activity's own timeout lies beyond the attempt's, so that the attempt's classification wins. */
-const LOCAL_SLACK_MS = 500;
+/**
+ * A local activity's own timeout lies beyond the attempt's, so that the attempt's classification wins, and beyond what the decision
+ * about a retry may wait for etcd (for the tree's budget, for a slot, a second each), so that the attempt is told.
+ */
+const LOCAL_SLACK_MS = 3_000;
 
 /** Calls a push agent from the platform's worker until it answers, refuses, or its retries and time are used up. */
 export async function push(input: ReachInput, routed: Routed, spent: Spent): Promise<InvokeOutcome> {

@@ -89,7 +89,8 @@ async function deliver(run: Run): Promise<Exclude<InvokeOutcome, { kind: 'accept
 async function callFirst(run: Run): Promise<InvokeOutcome> {
   const { input, routed, spent } = run;
   if (routed.ready && fastPathFits(input, routed)) {
-    const { routed: anew, outcome } = await takeFastPath(input);
+    const { routed: anew, outcome, ticket } = await takeFastPath(input);
+    spent.ticket = ticket;
     if (anew) adopt(run, anew);
     // Newly chosen, but it does not fit the fast path, or is not ready and must be waited for.
     if (!outcome) return run.routed.ready ? callAgent(run) : ((await route(run, [])) ?? callAgent(run));

@@ -38,7 +38,8 @@ export function retriesLeft(
  */
 export function treeOf({ lineage, envelope }: ReachInput): TreeBudget {
   const { runId, firstExecutionRunId } = workflowInfo();
-  return lineage && runId === firstExecutionRunId ? lineage.tree : { run: runId, limit: envelope.max_total_retries };
+  if (lineage && runId === firstExecutionRunId) return lineage.tree;
+  return { run: runId, limit: envelope.max_total_retries, ends_ms: runStartMs() + envelope.timeout_ms };
 }
 
 /** What an activity needs to decide about another attempt; `retry` is its number. */

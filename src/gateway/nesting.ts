@@ -238,14 +238,15 @@ export function assertOpen(
 }
 
 /** As a token would have it, from the parent's own record. */
-function inheritanceOf({ workflowId, runId, memo, raw }: WorkflowExecutionDescription): Inheritance {
-  const { lineage, max_total_retries, agent_name, ability, trace_id, context_id, group } = memo as ReachMemo;
+function inheritanceOf({ workflowId, runId, startTime, memo, raw }: WorkflowExecutionDescription): Inheritance {
+  const { lineage, max_total_retries, timeout_ms, agent_name, ability, trace_id, context_id, group } =
+    memo as ReachMemo;
   const firstRun = raw.workflowExecutionInfo?.firstRunId;
   const limit = max_total_retries ?? DEFAULT_MAX_TOTAL_RETRIES;
   const inTree = lineage && (!firstRun || firstRun === runId);
   return {
     root: lineage?.root ?? workflowId,
-    tree: inTree ? lineage.tree : { run: runId, limit },
+    tree: inTree ? lineage.tree : { run: runId, limit, ends_ms: startTime.getTime() + timeout_ms },
     parent: workflowId,
     parent_run: runId,
     chain: [...(lineage?.chain ?? []), linkOf(agent_name, ability)],

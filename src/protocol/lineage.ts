@@ -12,6 +12,8 @@ export interface TreeBudget {
   run: string;
   /** `max_total_retries` of its first reach. */
   limit: number;
+  /** When the time of its first reach ends, Unix ms by the server's clock. Absent in trees of an earlier release. */
+  ends_ms?: number;
 }
 
 /** Where a nested reach stands. */

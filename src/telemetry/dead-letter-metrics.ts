@@ -5,10 +5,13 @@ export interface DeadLetterMetrics {
   /** A failed run was replaced by a new one; repeats of the request do not count. */
   redriven(): void;
   /** What the process that sweeps has found; null for all others, which show 0: take the maximum over the gateways. */
-  found(counts: { open: number; expiring: number } | null): void;
+  found(counts: { open: number; expiring: number; truncated: boolean } | null): void;
 }
 
-/** `agent_reach_dead_letters`, `agent_reach_dead_letters_expiring`, `agent_reach_dead_letters_redriven_total`. */
+/**
+ * `agent_reach_dead_letters`, `agent_reach_dead_letters_expiring`, `agent_reach_dead_letters_truncated`,
+ * `agent_reach_dead_letters_redriven_total`.
+ */
 export function createDeadLetterMetrics(registry: Registry): DeadLetterMetrics {
   const registers = [registry];
   const open = new Gauge({
@@ -21,6 +24,11 @@ export function createDeadLetterMetrics(registry: Registry): DeadLetterMetrics {
     help: 'Open dead letters that retention removes within dead_letters.alert_before; 0 where no sweep is done',
     registers,
   });
+  const truncated = new Gauge({
+    name: 'agent_reach_dead_letters_truncated',
+    help: '1 while there are more failed runs than one sweep looks at, so that the counts are at least; else 0',
+    registers,
+  });
   const redriven = new Counter({
     name: 'agent_reach_dead_letters_redriven_total',
     help: 'Dead letters that this gateway has redriven',
@@ -31,6 +39,7 @@ export function createDeadLetterMetrics(registry: Registry): DeadLetterMetrics {
     found(counts) {
       open.set(counts?.open ?? 0);
       expiring.set(counts?.expiring ?? 0);
+      truncated.set(counts?.truncated ? 1 : 0);
     },
   };
 }

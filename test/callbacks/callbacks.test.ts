@@ -20,7 +20,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     config: {
       callbacks: { retry_schedule: ['100ms', '100ms', '100ms'], timeout: '2s' },
-      dead_letters: { sweep_interval: '300ms' },
+      dead_letters: { sweep_interval: '1s' },
     },
   });
   agent = await startHttpAgent(gateway.api, { name: 'desk', endpoint: { max_retry: 0 } });

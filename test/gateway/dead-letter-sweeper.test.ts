@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { Registry } from 'prom-client';
 import { startTemporal, type RunningEngine } from '../../src/engines';
-import { DeadLetterSweeper } from '../../src/gateway/dead-letters/sweeper';
+import { DeadLetterSweeper, type SweeperOptions } from '../../src/gateway/dead-letters/sweeper';
 import { NamespaceRetention } from '../../src/gateway/dead-letters/retention';
 import { systemClock } from '../../src/registry/clock';
 import { DeadLetterStore } from '../../src/registry/dead-letters/dead-letter-store';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   temporal = await startTemporal({ dataDir, searchAttributes: SEARCH_ATTRIBUTES });
   gateway = await startGateway({
     temporal: temporal.address,
-    config: { dead_letters: { sweep_interval: 200, alert_before: 8 * DAY_MS } },
+    config: { dead_letters: { sweep_interval: 1_000, alert_before: 8 * DAY_MS } },
   });
   agent = await startHttpAgent(gateway.api, { name: 'desk' });
   connection = await Connection.connect({ address: temporal.address });
@@ -47,7 +47,7 @@ beforeEach(() => void (place = openPlace()));
 afterEach(() => place.close());
 
 /** A sweeper beside the gateway's own, with a log that can be looked at. */
-function sweeperOf(alertBeforeMs: number) {
+function sweeperOf(alertBeforeMs: number, more: Pick<Partial<SweeperOptions>, 'clock' | 'reads'> = {}) {
   const scope = { client, namespace: 'default' };
   const registry = new Registry();
   const retention = new NamespaceRetention({ ...scope, clock: systemClock });
@@ -62,6 +62,7 @@ function sweeperOf(alertBeforeMs: number) {
     alertBeforeMs,
     intervalMs: 100,
     metrics: createDeadLetterMetrics(registry),
+    ...more,
   });
   const metric = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value;
   return { sweeper, metric };
@@ -114,6 +115,41 @@ it('counts the open ones, and warns of those that retention will take, naming th
   await new Promise((done) => setTimeout(done, 500));
   expect(place.options.logger.lines).toHaveLength(1);
   await sweeper.stop();
+});
+
+it('finds those that are about to expire behind more newer ones than a sweep reads', async () => {
+  const oldest = await failed();
+  await new Promise((done) => setTimeout(done, 50));
+  const between = new Date();
+  await new Promise((done) => setTimeout(done, 50));
+  const newer = [await failed(), await failed(), await failed()];
+  await waitFor('all in visibility', async () => {
+    const { body } = await gateway.api.get(`/v1/dead-letters?since=${between.toISOString()}`);
+    return body.items.length === newer.length;
+  });
+  // Seven days of retention: what ended before `between` is about to go.
+  const clock = { ...systemClock, wall: () => between };
+  const reads = { pages: 1, pageSize: 2 };
+  const { sweeper, metric } = sweeperOf(7 * DAY_MS, { clock, reads });
+  const found = await sweeper.sweep();
+  expect(found).toMatchObject({ truncated: true });
+  const expiring = found.expiring.map(({ reach_id }) => reach_id);
+  expect(expiring).toContain(oldest);
+  expect(newer.filter((id) => expiring.includes(id))).toEqual([]);
+  const whole = await sweeperOf(7 * DAY_MS, { clock }).sweeper.sweep();
+  expect(whole.truncated).toBe(false);
+  expect(whole.open).toBeGreaterThan(newer.length);
+  expect(whole.expiring).toEqual(expect.arrayContaining(found.expiring));
+
+  sweeper.start();
+  const [line] = await waitFor('the alert', () =>
+    place.options.logger.lines.length > 0 ? place.options.logger.lines : null,
+  );
+  expect(line?.details).toMatchObject({ truncated: true, oldest: expect.arrayContaining([oldest]) });
+  expect(await metric('agent_reach_dead_letters_truncated')).toBe(1);
+  await sweeper.stop();
+  const { text } = await gateway.api.get('/metrics');
+  expect(text).toMatch(/^agent_reach_dead_letters_truncated 0$/m);
 });
 
 it('is one for all gateways; another takes over when it stops', async () => {

@@ -18,6 +18,7 @@ const DAY_MS = 86_400_000;
 let gateway: TestGateway;
 let other: TestGateway;
 let agent: ScriptedHttpAgent;
+let booking: ScriptedHttpAgent;
 let connection: Connection;
 let client: Client;
 const etcd = createEtcd({ hosts: process.env.TEST_ETCD_ADDRESS ?? '' });
@@ -29,11 +30,12 @@ beforeAll(async () => {
   gateway = await startGateway({ config });
   other = await startGateway({ platform: gateway.platform, withWorker: false, config });
   agent = await startHttpAgent(gateway.api, { name: 'desk', endpoint: { max_retry: 2 } });
+  booking = await startHttpAgent(gateway.api, { name: 'booking', capability: { idempotent: false } });
   connection = await Connection.connect({ address: temporalAddress() });
   client = new Client({ connection });
 });
 afterAll(async () => {
-  await agent.close();
+  await Promise.all([agent.close(), booking.close()]);
   await Promise.all([gateway.close(), other.close()]);
   await connection.close();
   etcd.close();
@@ -388,6 +390,32 @@ describe('what may be sent only once', () => {
     const id = await failed({ delivery_semantics: 'at_most_once', timeout_ms: 600 });
     expect(await show(id)).toMatchObject({ needs_accept_repeat: true });
     expectProblem(await gateway.api.post(redrivePath(id), {}), 'reach_terminal');
+  });
+
+  it.each([
+    ['at_most_once', { delivery_semantics: 'at_most_once' }, () => agent],
+    ['an ability that is not idempotent', {}, () => booking],
+  ])('nor when the agent answered and its answer is of no use (%s)', async (_what, envelope, whom) => {
+    const once = whom();
+    once.plays({ do: 'status', status: 200, body: 'booked, but not in JSON' });
+    const source = newSource();
+    const id = await failed({ ability: once.ability, ...envelope, source_agent: source });
+    await listed(source, [id], { status: 'dead_lettered' });
+    expect(await show(id)).toMatchObject({ needs_accept_repeat: true, error: { code: 'agent_protocol_error' } });
+    const problem = expectProblem(await gateway.api.post(redrivePath(id)), 'reach_terminal');
+    expect(problem.detail).toMatch(/may have done the work.*accept_repeat/);
+    const filter = { source, code: 'agent_protocol_error' };
+    expect((await gateway.api.post('/v1/dead-letters:redrive', { filter })).body).toEqual({
+      matched: 1,
+      redriven: [],
+      skipped: [{ reach_id: id, reason: expect.stringContaining('accept_repeat is not set') }],
+      failed: [],
+    });
+    expect(once.journal).toHaveLength(1);
+    once.plays();
+    const { body } = await gateway.api.post('/v1/dead-letters:redrive', { filter, accept_repeat: true });
+    expect(body).toMatchObject({ redriven: [{ reach_id: id }], skipped: [] });
+    expect(await view(id)).toMatchObject({ status: 'completed' });
   });
 
   it('but is when the agent refused it', async () => {

@@ -108,6 +108,21 @@ describe('an agent that accepted and fell silent', () => {
     expect(agent.journal).toHaveLength(2);
   });
 
+  it('gets no more than its retries in all, however often it fails, accepts and falls silent in turns', async () => {
+    const turns = Array.from({ length: 6 }, (): HttpStep[] => [{ do: 'status', status: 503 }, accept]).flat();
+    const agent = await anAgent({ endpoint: { ack_timeout_ms: 200, max_retry: 3 } }, ...turns);
+    const { id } = await accepted(agent);
+    const { body } = await gateway.api.ended(id);
+    expect(body).toMatchObject({ status: 'dead_lettered', error: { code: 'agent_timeout' } });
+    expect(body.attempts.map(({ n, code }: { n: number; code: string }) => [n, code])).toEqual([
+      [1, 'agent_error'],
+      [2, 'agent_timeout'],
+      [3, 'agent_error'],
+      [4, 'agent_timeout'],
+    ]);
+    expect(agent.journal.map(({ call }) => call.attempt)).toEqual([1, 2, 3, 4]);
+  });
+
   it('gets nothing again that may not be sent twice: nobody knows what became of it', async () => {
     const agent = await anAgent({ endpoint: { ack_timeout_ms: 200 }, capability: { idempotent: false } }, accept);
     const { id } = await accepted(agent);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEtcd, type RunningEngine } from '../../src/engines';
 import { RetryPermits, type RetryPermit, type RetryPermitsOptions } from '../../src/registry';
-import { eventually, placesForEachTest, refusal, type Place } from './support';
+import { openFaultyRelay, type FaultyRelay } from './outages/relay';
+import { eventually, placesForEachTest, refusal, sharedEtcdAddress, type Place } from './support';
 
 const open = placesForEachTest();
 
@@ -122,6 +123,69 @@ it('a slot whose value cannot be read is taken all the same', async () => {
   await place.etcd.put(`${place.options.keyPrefix}/default/retry-slots/refund/0`).value('?');
   const permits = await start(place, { concurrentPerAgent: 1 });
   expect(await permits.acquire(ask('a'))).toBeNull();
+});
+
+it('whatever a holder has comes free at its end, wherever and by whomever it was taken', async () => {
+  const place = open();
+  const [one, two] = [await start(place), await start(place)];
+  await one.acquire(ask('over'));
+  await one.acquire({ ...ask('over'), agentName: 'calm' });
+  await one.acquire(ask('runs'));
+  await eventually(() => two.outstanding('refund') === 2 && two.outstanding('calm') === 1);
+  await two.releaseAll('over');
+  await two.releaseAll('nobody');
+  expect(await inEtcd(place)).toEqual(['runs']);
+});
+
+describe('behind a line that fails', () => {
+  let relay: FaultyRelay;
+  beforeEach(async () => {
+    relay = await openFaultyRelay(sharedEtcdAddress());
+  });
+  afterEach(() => relay.close());
+
+  it('an etcd that hangs is waited for no longer than a second', async () => {
+    const permits = await start(open(relay.address));
+    const early = (await permits.acquire(ask('early')))!;
+    relay.silence();
+    const askedMs = performance.now();
+    expect(await permits.acquire(ask('late'))).not.toBeNull();
+    expect(performance.now() - askedMs).toBeLessThan(2_500);
+    expect(await permits.renew({ ...ask('early'), ...early })).toEqual(early);
+  });
+
+  it('what arrives there too late holds no slot', async () => {
+    const place = open();
+    const permits = await start(place);
+    const { leaseClient } = place.etcd;
+    const grant = leaseClient.leaseGrant.bind(leaseClient);
+    const slow = jest.spyOn(leaseClient, 'leaseGrant').mockImplementationOnce(async (request) => {
+      await sleep(1_800);
+      return grant(request);
+    });
+    const permit = (await permits.acquire(ask('a')))!;
+    await permits.release({ ...ask('a'), ...permit });
+    const { ID } = (await slow.mock.results[0]!.value) as { ID: string };
+    await eventually(async () => {
+      const { leases } = await leaseClient.leaseLeases();
+      return leases.every((lease) => lease.ID !== ID);
+    });
+    await eventually(async () => (await inEtcd(place)).length === 0 && permits.outstanding('refund') === 0);
+  });
+
+  it('what is given back meanwhile comes free when it is back, but not what its holder has taken again', async () => {
+    const far = open(relay.address);
+    const permits = await start(far);
+    const held = new Map<string, RetryPermit>();
+    for (const holder of ['a', 'b']) held.set(holder, (await permits.acquire(ask(holder, 300_000)))!);
+    relay.cut();
+    for (const [holder, permit] of held) await permits.release({ ...ask(holder), ...permit });
+    expect(await permits.acquire(ask('b', 300_000))).toEqual(held.get('b'));
+    relay.mend();
+    const near = { ...open(), options: far.options };
+    await eventually(async () => (await inEtcd(near)).join() === 'b', 15_000);
+    await eventually(() => permits.outstanding('refund') === 1, 15_000);
+  });
 });
 
 describe('without etcd', () => {

@@ -112,8 +112,11 @@ test('of two processes that see the same one raises it; and again when the windo
   expect(sent).toHaveLength(1);
   expect(sent[0]).toMatchObject({ kind: 'k', key: 'a/b', message: 'm' });
   const late = raiser();
-  await eventually(() => new AlertClaims(place.options).claim('k', 'a/b', 1_000), 20_000);
+  const claims = new AlertClaims(place.options);
+  await eventually(() => claims.claim('k', 'a/b', 60_000), 20_000);
   expect(await late.raise(alert)).toBe(false);
+  await claims.release('k', 'a/b');
+  expect(await claims.claim('k', 'a/b', 60_000)).toBe(true);
 }, 30_000);
 
 test('a channel that fails is tried again, and the others do not wait for it', async () => {

@@ -103,6 +103,50 @@ it('publishes again after its lease was lost', async () => {
   await eventually(() => ability(two)?.requests === 3);
 });
 
+it('publishes more than etcd takes in one request, also again after its lease was lost', async () => {
+  const [one, two] = [await startHub(), await startHub()];
+  const names = Array.from({ length: 40 }, (_, n) => `agent-${n}`);
+  // Durations from 1 ms to a minute, each in a bucket of its own.
+  const durationsMs = Array.from({ length: 250 }, (_, n) => 1.041 ** n);
+  for (const agentName of names)
+    for (let pod = 0; pod < 20; pod++)
+      for (const durationMs of durationsMs)
+        one.record({ ...key, agentName, instanceId: `pod-${pod}`, durationMs, outcome: 'ok' });
+  const digests = async () =>
+    (await place.etcd.getAll().prefix(`${place.options.keyPrefix}/default/stats/`).exec()).kvs;
+  const all = await eventually(async () => {
+    const kvs = await digests();
+    return kvs.length === names.length && kvs;
+  });
+  expect(all.reduce((sum, kv) => sum + kv.value.length, 0)).toBeGreaterThan(1.5 * 1_024 * 1_024);
+  const seen = () => names.filter((name) => two.lookup().instance(name, 'pod-19')?.requests === durationsMs.length);
+  await eventually(() => seen().length === names.length);
+  await place.etcd.leaseClient.leaseRevoke({ ID: all[0]!.lease });
+  await eventually(() => seen().length === 0);
+  one.record({ ...key, durationMs: 10, outcome: 'ok' });
+  await eventually(() => seen().length === names.length);
+  const again = await digests();
+  expect(again).toHaveLength(names.length + 1);
+  expect(new Set(again.map((kv) => kv.lease)).size).toBe(1);
+});
+
+it('keeps nothing of instances that are gone, here or elsewhere', async () => {
+  let aheadMs = 0;
+  const clock: Clock = { monotonicMs: () => aheadMs + performance.now(), wall: () => new Date() };
+  const [one, two] = [await startHub(clock), await startHub()];
+  const pods = Array.from({ length: 50 }, (_, n) => `pod-${n}`);
+  for (const instanceId of pods) one.record({ ...key, instanceId, durationMs: 10, outcome: 'ok' });
+  const seenBy = (hub: StatsHub) => pods.filter((pod) => hub.lookup().instance('refund', pod) !== null).length;
+  const keptBy = (hub: StatsHub) => (Reflect.get(hub, 'merged') as Map<string, unknown>).size;
+  await eventually(() => seenBy(one) === 50 && seenBy(two) === 50);
+  expect([keptBy(one), keptBy(two)]).toEqual([50, 50]);
+  aheadMs = 3_700_000;
+  await eventually(() => keptBy(one) === 0 && keptBy(two) === 0);
+  one.record({ ...key, instanceId: 'pod-7', durationMs: 10, outcome: 'ok' });
+  await eventually(() => seenBy(two) === 1);
+  expect(seenBy(one)).toBe(1);
+});
+
 it('writes nothing while nothing changes', async () => {
   const one = await startHub();
   record(one, 5, 10);

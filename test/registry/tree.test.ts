@@ -1,7 +1,8 @@
 /** Trees of nested reaches in etcd (R10, R27), as several processes see them. */
 import fc from 'fast-check';
 import { ReachTree } from '../../src/registry';
-import { openPlace, type Place } from './support';
+import { openFaultyRelay } from './outages/relay';
+import { openPlace, sharedEtcdAddress, type Place } from './support';
 
 let place: Place;
 beforeEach(() => {
@@ -63,6 +64,39 @@ it('lets retries go on while etcd is away', async () => {
     code: 'engine_unavailable',
   });
   await away.close();
+});
+
+it('waits a second for an etcd that hangs, and then for none for a while', async () => {
+  const relay = await openFaultyRelay(sharedEtcdAddress());
+  const far = openPlace(relay.address);
+  const alone = new ReachTree(far.options);
+  const retry = (id: string) => ({ tree: tree(1), id: [id], ...TTL });
+  expect(await alone.takeRetry(retry('r-1'))).toBe(true);
+  relay.silence();
+  const tookMs: number[] = [];
+  for (const id of ['r-2', 'r-3', 'r-4']) {
+    const askedMs = performance.now();
+    expect(await alone.takeRetry(retry(id))).toBe(true);
+    tookMs.push(performance.now() - askedMs);
+  }
+  expect(tookMs[0]).toBeLessThan(2_500);
+  expect(tookMs[1]! + tookMs[2]!).toBeLessThan(500);
+  await far.close();
+  await relay.close();
+});
+
+it('is never one over its limit, though the one too many cannot be taken back', async () => {
+  const [one] = processes(1) as [ReachTree];
+  const { kv } = place.etcd;
+  const send = kv.txn.bind(kv);
+  const deleting = jest.spyOn(kv, 'txn').mockImplementation((request) => {
+    const deletes = request.success?.some((op) => op.request_delete_range) ?? false;
+    return deletes ? Promise.reject(new Error('etcd is away')) : send(request);
+  });
+  expect(await one.takeRetry({ tree: tree(1), id: ['r-1'], ...TTL })).toBe(true);
+  expect(await one.takeRetry({ tree: tree(1), id: ['r-2'], ...TTL })).toBe(false);
+  expect(deleting).toHaveBeenCalledTimes(3);
+  deleting.mockRestore();
 });
 
 it('tells each sign of an agent from the one before, and attempts from each other', async () => {

@@ -1,5 +1,5 @@
 /** What is asked of agents, shared through a real etcd. */
-import { DemandHub } from '../../src/registry';
+import { DemandHub, type Clock } from '../../src/registry';
 import { eventually, openPlace, type Place } from '../registry/support';
 
 const KEY = { agentName: 'desk', agentVersion: '1.0.0', ability: 'work' };
@@ -55,4 +55,26 @@ it('writes nothing while nothing is asked', async () => {
   const before = await revisions();
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(await revisions()).toEqual(before);
+});
+
+it('withdraws what it told of an agent that nobody asks for any more, also when etcd was away at that moment', async () => {
+  let aheadMs = 0;
+  const clock: Clock = {
+    monotonicMs: () => aheadMs + performance.now(),
+    wall: () => new Date(new Date().getTime() + aheadMs),
+  };
+  const hub = new DemandHub({ ...place.options, publishIntervalMs: 50, clock });
+  place.onClose(() => hub.stop());
+  await hub.start();
+  hub.arrived({ ...KEY, agentName: 'forgotten' });
+  const told = async () =>
+    (await place.etcd.getAll().prefix(`${place.options.keyPrefix}/default/demand/`).exec()).kvs.filter(({ key }) =>
+      key.toString().endsWith('/forgotten'),
+    ).length;
+  await eventually(async () => (await told()) > 0);
+  const txn = jest.spyOn(place.etcd.kv, 'txn').mockRejectedValueOnce(new Error('etcd is away'));
+  aheadMs = 3 * 3_600_000;
+  await eventually(async () => (await told()) === 0);
+  expect(txn.mock.calls.length).toBeGreaterThan(1);
+  txn.mockRestore();
 });

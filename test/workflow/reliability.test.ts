@@ -1,11 +1,14 @@
 /** What the reliability layer asks of the workflow: turned away is not called, grants are obeyed, fallbacks stand in. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../../src/protocol/error-codes';
+import { MAX_LOCAL_ATTEMPT_MS } from '../../src/protocol/limits';
 import { ReachError } from '../../src/protocol/reach-error';
 import type { AttemptRecord, Fallback } from '../../src/protocol/shapes';
 import { agentTaskQueue } from '../../src/protocol/worker-wire';
 import type { InvokeFailure, InvokeInput, ReachActivities, RouteInput, SettleInput } from '../../workflows/messages';
+import { RETRY_WAIT_MS } from '../../src/registry/limits/patience';
 import { reachInput, routedTo } from '../support/reach-input';
 import { createTemporalBench, type TemporalBench } from '../support/temporal';
 import { runsOn } from './runs';
@@ -119,6 +122,17 @@ describe('turned away', () => {
 });
 
 describe('the end of the time', () => {
+  it('goes along with the budget of the tree, for those that make its retries', async () => {
+    script.invoke = async (input) => answers(input);
+    const handle = await start(reachInput());
+    await handle.result();
+    const { startTime, runId } = await handle.describe();
+    // The start as the run itself is told is a few milliseconds after the one in lists.
+    const { ends_ms: endsMs = 0, ...budget } = invoked[0]!.tree!;
+    expect(budget).toEqual({ run: runId, limit: 10 });
+    expect(Math.abs(endsMs - startTime.getTime() - 10_000)).toBeLessThan(1_000);
+  });
+
   it('tells the attempt that was under way when the server ended it', async () => {
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
@@ -135,6 +149,38 @@ describe('the end of the time', () => {
     } finally {
       end();
     }
+  });
+});
+
+describe('a decision about a retry that etcd holds up', () => {
+  it('leaves the record of the attempt on the fast path', async () => {
+    script.routeAndInvoke = async ({ proposed }) => {
+      const { agent_name, agent_version } = proposed!.decision.chosen;
+      const made = attempt({ agent_name, agent_version }, { code: 'agent_error' });
+      // An attempt as long as may be, then a second each for the tree's budget and for a slot.
+      await sleep(MAX_LOCAL_ATTEMPT_MS + 2 * RETRY_WAIT_MS);
+      return { routed: null, outcome: failure('agent_error', [made], { next: { delay_ms: 1, permit: 5 } }) };
+    };
+    script.invoke = async (input) => answers(input);
+    const routed = routedTo('echo_agent', { idempotent: true, timeout_ms: 5_000 });
+    const { attempts } = await run(reachInput({ callerWaits: true, routed, envelope: { timeout_ms: 30_000 } }));
+    expect(attempts).toMatchObject([{ code: 'agent_error' }, { instance: 'i-1' }]);
+  }, 20_000);
+
+  it('and is never made: a late failure comes again within the limits of its own reach', async () => {
+    script.invoke = async (input) =>
+      invoked.length === 1
+        ? { kind: 'accepted' as const, instance: 'i-1', attempts: [attempt(input)] }
+        : answers(input);
+    script.settle = () => Promise.reject(ApplicationFailure.nonRetryable('no decision'));
+    const handle = await start(reachInput());
+    await handle.signal('result', {
+      run_id: handle.firstExecutionRunId,
+      attempt: 1,
+      result: { error: { code: 'agent_error', message: 'db down' } },
+    });
+    expect(await handle.result()).toMatchObject({ status: 'completed', output: { from: 'echo_agent' } });
+    expect(invoked).toHaveLength(2);
   });
 });
 
@@ -229,6 +275,25 @@ describe('grants', () => {
     const ended = await failureOf(reachInput({ callerWaits: true, routed }));
     expect(ended.problem.code).toBe('retry_budget_exhausted');
     expect(invoked).toEqual([]);
+  });
+
+  it('a pull agent that the fast path chose instead is called with the ticket that it took', async () => {
+    const settled: SettleInput[] = [];
+    const ticket = { mark: 'probe' as const, phase: 'p-1' };
+    const pulled = routedTo('pull_agent', {
+      protocol: 'worker',
+      task_queue: `pulled-${randomUUID()}`,
+      timeout_ms: 40,
+    });
+    script.route = async () => thrown(failure('no_ready_instance', []));
+    script.routeAndInvoke = async () => ({ routed: pulled, outcome: null, ticket });
+    script.settle = async (input) => {
+      settled.push(input);
+      return input.outcome.kind === 'failed' ? { ...input.outcome, next: null } : input.outcome;
+    };
+    const proposed = routedTo('echo_agent', { idempotent: true, timeout_ms: 1_000 });
+    await failureOf(reachInput({ callerWaits: true, routed: proposed }));
+    expect(settled.map(({ agent_name, ticket: told }) => [agent_name, told])).toEqual([['pull_agent', ticket]]);
   });
 
   it('a pull agent is retried while its settling grants it, with ticket and slot handed on', async () => {

@@ -10,7 +10,7 @@ import type { Clock, Logger } from '../../registry';
 import { PENDING_TTL_SEC, type RedriveClaim } from '../../registry/dead-letters/dead-letter-store';
 import { bounded, fromTemporal } from '../temporal-errors';
 import { BY_RESET, notDead, type CaseOptions, type DeadLetterCases } from './cases';
-import { isDead, mayHaveRun } from './runs';
+import { isDead } from './runs';
 
 /** What a redrive is asked with. */
 export interface RedriveOrder {
@@ -85,7 +85,8 @@ export class Redriver {
     if (marker?.state === 'done') return receipt({ runId: marker.run_id, at: marker.at, replayed: true });
     if (run.runId !== current.runId) return receipt(await this.noteReset(run, current));
     if (records.discards.has(run.runId)) throw discarded(id);
-    if (!order.acceptRepeat && mayHaveRun(run, (await runs.opening(id, run.runId)).input)) throw needsConsent(id);
+    const needed = !order.acceptRepeat && (await runs.mayHaveRun(run, (await runs.opening(id, run.runId)).input));
+    if (needed) throw needsConsent(id);
     return receipt(await this.once(id, run.runId, order.by));
   }
 
@@ -233,7 +234,7 @@ export const CONSENT_REASON =
 function needsConsent(id: string): ReachError {
   return new ReachError(
     'reach_terminal',
-    `The outcome of ${id} is not known: ${CONSENT_REASON}. Ask the owner of the agent; to send it again all the same, post {"accept_repeat":true}`,
+    `${id} is not sent again just so: ${CONSENT_REASON}. Ask the owner of the agent; to send it again all the same, post {"accept_repeat":true}`,
     { extra: { reach_id: id, reach_status: 'outcome_unknown' } },
   );
 }

@@ -1,6 +1,7 @@
 /** Single runs of a reach, read exactly: from the run itself, not from visibility. */
 import { WorkflowFailedError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import { TerminatedFailure } from '@temporalio/common';
+import type { ErrorCode } from '../../protocol/error-codes';
 import { ReachError } from '../../protocol/reach-error';
 import type { DeadLetterStatus } from '../../protocol/dead-letter';
 import { decodeFirst, type HistoryEvent } from '../../telemetry/history';
@@ -36,14 +37,18 @@ export function deadStatus(run: WorkflowExecutionDescription): DeadLetterStatus 
   return statusOf(run.status.name, ReachStatus) as DeadLetterStatus;
 }
 
+/** What an agent answers that has not done the work. With any other code it may have done it, and only its answer was lost. */
+const UNDONE: ReadonlySet<ErrorCode> = new Set(['agent_rejected', 'agent_error', 'agent_busy']);
+
 /**
- * True when a redrive might do twice what was promised to be done once (R4): the request may not be repeated, and nobody
- * can tell whether the agent has done the work. A run that failed by itself knew; one that ran out of time, or was ended from
- * outside, did not.
+ * True when the agent may have done the work of a run that failed by itself: it got the request, and neither refused it nor
+ * failed. Its answer may have been too large, not as its schema says, or there was no room to keep it (`storage_full`). An
+ * attempt that was accepted has no code of its own: what came of it is how the run ended. A run without a coded end
+ * (`internal`) has no attempts on record, so it cannot tell.
  */
-export function mayHaveRun(run: WorkflowExecutionDescription, { envelope, routed }: ReachInput): boolean {
-  const terms = { semantics: envelope.delivery_semantics, idempotent: routed.target.idempotent };
-  return !mayRepeat('unknown', terms) && (run.status.name !== 'FAILED' || deadStatus(run) !== 'dead_lettered');
+export function mayBeDone({ problem, attempts }: Pick<Ending, 'problem' | 'attempts'>): boolean {
+  const inDoubt = attempts.some(({ received, code }) => received !== 'no' && !UNDONE.has(code ?? problem.code));
+  return inDoubt || problem.code === 'internal';
 }
 
 /** Reads single runs. */
@@ -71,6 +76,21 @@ export class RunReader {
     const [oldest] = this.endings.keys();
     if (this.endings.size > MAX_KEPT && oldest !== undefined) this.endings.delete(oldest);
     return ending;
+  }
+
+  /**
+   * True when a redrive might do twice what was promised to be done once (R4): the request may not be repeated, and the agent
+   * may have done the work. A run that ran out of time, or was ended from outside, cannot tell; of one that failed by
+   * itself its attempts do ({@link mayBeDone}). @throws ReachError `not_found`
+   */
+  async mayHaveRun(run: WorkflowExecutionDescription, { envelope, routed }: ReachInput): Promise<boolean> {
+    const status = run.status.name === 'FAILED' ? deadStatus(run) : null;
+    // Whichever agent it was that had it: the decision that it began with may name another.
+    if (status === 'outcome_unknown') return true;
+    const terms = { semantics: envelope.delivery_semantics, idempotent: routed.target.idempotent };
+    if (mayRepeat('unknown', terms)) return false;
+    if (status !== 'dead_lettered') return true;
+    return mayBeDone(await this.ending(run.workflowId, run.runId));
   }
 
   /** How a run began, from its first events. @throws ReachError `not_found` */

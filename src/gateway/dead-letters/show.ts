@@ -6,7 +6,6 @@ import type { JsonObject } from '../../protocol/shapes';
 import { statusOf } from '../reach-view';
 import { decodeSearchAttributes } from '../search-attributes';
 import type { CaseOptions, DeadCase, DeadLetterCases } from './cases';
-import { mayHaveRun } from './runs';
 
 /** Larger payloads are told by their reference, which says how large they are, bytes. */
 const MAX_SHOWN_BYTES = 1_048_576;
@@ -31,7 +30,7 @@ export class DeadLetterViewer {
       envelope: await this.shown(input.envelope),
       decision: input.routed.decision as unknown as JsonObject,
       attempts_before: attemptsBefore,
-      needs_accept_repeat: mayHaveRun(found.failed, input),
+      needs_accept_repeat: await runs.mayHaveRun(found.failed, input),
       current_run: { run_id: current.runId, status: statusOf(current.status.name, ReachStatus) },
       links: reader.links(id),
     };

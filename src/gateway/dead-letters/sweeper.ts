@@ -17,7 +17,7 @@ const LEADER_TTL_SEC = 15;
 const TICK_MS = 1_000;
 /** Runs read at once; also how many reaches are asked for in one query. */
 const PAGE = 100;
-/** More than so many failed runs are not looked at in one sweep. */
+/** More than so many pages are not read in one sweep: of those about to expire, and as many of the others. */
 const MAX_PAGES = 100;
 /** Ids that the alert names. */
 const NAMED = 5;
@@ -37,6 +37,8 @@ export interface SweeperOptions {
   alertBeforeMs: number;
   /** `dead_letters.sweep_interval`, ms. */
   intervalMs: number;
+  /** How many failed runs one sweep reads: pages, and runs on each. Default 100 of 100. */
+  reads?: { pages: number; pageSize: number };
   /** Called for failed runs whose end is to be told and may not have been (R5). */
   onEnded?: (run: { reachId: string; runId: string }) => Promise<void>;
   metrics: DeadLetterMetrics;
@@ -91,32 +93,49 @@ export class DeadLetterSweeper {
     this.keeper.close();
   }
 
-  /** Looks at all failed runs that visibility knows. @throws ReachError `engine_unavailable` */
+  /**
+   * Looks at the failed runs that visibility knows, newest first. Those that expire soon are asked for by themselves: an
+   * incident that left more newer ones than a sweep reads must not hide them (R31). @throws ReachError `engine_unavailable`
+   */
   async sweep(): Promise<Sweep> {
-    const { scope, store, retention, alertBeforeMs, clock } = this.options;
+    const { store, retention, alertBeforeMs, clock } = this.options;
     const [discarded, retentionMs] = await Promise.all([store.discardedRuns(), retention.ms()]);
-    const alertFrom = clock.wall().getTime() + alertBeforeMs - retentionMs;
-    const expiring: FailedRow[] = [];
+    const horizon = new Date(clock.wall().getTime() + alertBeforeMs - retentionMs).toISOString();
     const seen = new Set<string>();
-    let token: Uint8Array | undefined;
-    for (let n = 0; n < MAX_PAGES && token?.length !== 0; n += 1) {
-      const page = await readPage(scope, { query: deadLetterTerms({}), pageSize: PAGE, token }, WHAT);
-      token = page.token;
-      const rows = await withoutReplaced(scope, currentRuns(page.executions.map(failedRowOf)), WHAT);
-      for (const row of rows) {
-        if (this.mayBeUntold(row)) await this.options.onEnded?.({ reachId: row.reach_id, runId: row.run_id });
-        if (discarded.has(row.run_id) || seen.has(row.reach_id)) continue;
-        seen.add(row.reach_id);
-        if (Date.parse(row.ended_at ?? '') < alertFrom) expiring.push(row);
-      }
-    }
-    const told = expiring
+    const isNew = ({ run_id, reach_id }: FailedRow) => {
+      if (discarded.has(run_id) || seen.has(reach_id)) return false;
+      seen.add(reach_id);
+      return true;
+    };
+    const newer = await this.read({ since: horizon }, isNew);
+    const older = await this.read({ until: horizon }, isNew);
+    const expiring = older.rows
       .map(({ reach_id, ended_at }) => ({
         reach_id,
         expires_at: new Date(Date.parse(ended_at ?? '') + retentionMs).toISOString(),
       }))
       .toSorted((a, b) => a.expires_at.localeCompare(b.expires_at));
-    return { open: seen.size, expiring: told, truncated: token?.length !== 0 };
+    return { open: seen.size, expiring, truncated: newer.truncated || older.truncated };
+  }
+
+  /** The failed runs of a time that still stand and that `keep` wants, page after page up to the limit. */
+  private async read(
+    when: { since: string } | { until: string },
+    keep: (row: FailedRow) => boolean,
+  ): Promise<{ rows: FailedRow[]; truncated: boolean }> {
+    const { scope, reads = { pages: MAX_PAGES, pageSize: PAGE }, onEnded } = this.options;
+    const query = deadLetterTerms(when);
+    const rows: FailedRow[] = [];
+    let token: Uint8Array | undefined;
+    for (let n = 0; n < reads.pages && token?.length !== 0; n += 1) {
+      const page = await readPage(scope, { query, pageSize: reads.pageSize, token }, WHAT);
+      token = page.token;
+      for (const row of await withoutReplaced(scope, currentRuns(page.executions.map(failedRowOf)), WHAT)) {
+        if (this.mayBeUntold(row)) await onEnded?.({ reachId: row.reach_id, runId: row.run_id });
+        if (keep(row)) rows.push(row);
+      }
+    }
+    return { rows, truncated: token?.length !== 0 };
   }
 
   /** Runs that failed by themselves tell it themselves; they are looked after once, in case they could not. */
@@ -135,7 +154,7 @@ export class DeadLetterSweeper {
     this.nextMs = clock.monotonicMs() + intervalMs;
     try {
       const found = await this.sweep();
-      metrics.found({ open: found.open, expiring: found.expiring.length });
+      metrics.found({ open: found.open, expiring: found.expiring.length, truncated: found.truncated });
       this.alert(found);
     } catch (err) {
       logger.debug({ err }, 'dead letters could not be counted; the next sweep tries again');

@@ -6,6 +6,10 @@ import type { Logger } from '../logger';
 
 /** etcd takes at most 128 operations in a transaction. */
 const MAX_OPS = 100;
+/** etcd refuses requests of more than 1.5 MiB (`--max-request-bytes`); and none should keep it from answering others. */
+const MAX_BYTES = 512 * 1_024;
+/** What an operation takes on the wire besides key and value, at most. */
+const OVERHEAD_BYTES = 64;
 
 /**
  * The lease under which a process publishes keys of its own: renewed by whoever owns this as long as it lives, granted
@@ -43,24 +47,37 @@ export class OwnLease {
   }
 
   /**
-   * Runs operations in as many transactions as it takes, each only while `fence` holds. Answers false when it did not
-   * (any more): the rest was not written.
+   * Runs operations in as many transactions as it takes, one after the other, each only while `fence` holds. Answers
+   * false when it did not (any more): the rest was not written. An operation that is too large for etcd keeps none but
+   * itself from being written.
    *
+   * @param onUnwritten told what was not written, or of which that is not known, before this answers false or throws
    * @throws an etcd error; when the lease is gone, the next {@link ensure} grants another
    */
-  async write(operations: readonly IRequestOp[], fence?: ICompare): Promise<boolean> {
+  async write(
+    operations: readonly IRequestOp[],
+    fence?: ICompare,
+    onUnwritten: (unwritten: IRequestOp[]) => void = () => undefined,
+  ): Promise<boolean> {
     const compare = fence === undefined ? [] : [fence];
-    try {
-      for (let at = 0; at < operations.length; at += MAX_OPS) {
-        const success = operations.slice(at, at + MAX_OPS);
+    const parts = partsOf(operations);
+    const refusals: unknown[] = [];
+    for (const [at, success] of parts.entries()) {
+      try {
         const { succeeded } = await this.options.etcd.kv.txn({ compare, success, failure: [] });
-        if (!succeeded) return false;
+        if (succeeded) continue;
+        onUnwritten(parts.slice(at).flat());
+        return false;
+      } catch (error) {
+        const isRefused = isTooLarge(error);
+        onUnwritten(isRefused ? success : parts.slice(at).flat());
+        if (isLeaseGone(error)) this.leaseId = null;
+        if (!isRefused) throw error;
+        refusals.push(error);
       }
-      return true;
-    } catch (error) {
-      if (isLeaseGone(error)) this.leaseId = null;
-      throw error;
     }
+    if (refusals.length > 0) throw refusals[0];
+    return true;
   }
 
   /** Gives the lease up, and with it all keys. */
@@ -68,4 +85,32 @@ export class OwnLease {
     if (this.leaseId !== null) revokeQuietly(this.options.etcd, this.leaseId, this.options.logger);
     this.leaseId = null;
   }
+}
+
+/** Operations in their order, cut into parts that one transaction takes. What is too large by itself is a part of its own. */
+function partsOf(operations: readonly IRequestOp[]): IRequestOp[][] {
+  const parts: IRequestOp[][] = [];
+  let leftBytes = 0;
+  for (const operation of operations) {
+    const bytes = bytesOf(operation);
+    const part = parts.at(-1);
+    if (part === undefined || part.length === MAX_OPS || bytes > leftBytes) {
+      parts.push([operation]);
+      leftBytes = MAX_BYTES - bytes;
+    } else {
+      part.push(operation);
+      leftBytes -= bytes;
+    }
+  }
+  return parts;
+}
+
+function bytesOf({ request_put: put, request_delete_range: deletion }: IRequestOp): number {
+  const fields = [put?.key, put?.value, deletion?.key, deletion?.range_end];
+  return fields.reduce((sum, field) => sum + (field?.length ?? 0), OVERHEAD_BYTES);
+}
+
+/** etcd refused the request for its size: its own limit, or that of gRPC, which is a little higher. */
+function isTooLarge(caught: unknown): boolean {
+  return caught instanceof Error && /request is too large|message larger than max/.test(caught.message);
 }

@@ -1,12 +1,13 @@
-import type { Etcd3, ICompare } from 'etcd3';
+import type { Etcd3, ICompare, ITxnResponse } from 'etcd3';
 import { systemClock, type Clock } from '../clock';
 import { absent } from '../etcd/etcd-ops';
-import { grantLease, revokeQuietly } from '../etcd/leases';
+import { grantLease, revokeQuietly, type GrantedLease } from '../etcd/leases';
 import { Keyspace } from '../keys';
 import type { Logger } from '../logger';
 import { PrefixMirror, type MirrorChange } from '../mirror/prefix-mirror';
 import { DEFAULT_KEY_PREFIX, type RegistryOptions } from '../registry';
 import { Ticker } from '../ticker';
+import { RETRY_WAIT_MS, withinMs } from './patience';
 import { decodeSlot, freeSlotOp, heldBy, SlotBook, takeSlotOp } from './retry-slots';
 
 const AUDIT_MS = 30_000;
@@ -105,19 +106,21 @@ export class RetryPermits {
     return this.once(request, async () => (await this.extend(request)) ?? this.claim(request));
   }
 
-  /** Gives a permit back when it is the holder's; else nothing happens. When etcd is away the permit's time frees it. */
+  /** Gives a permit back when it is the holder's; else nothing happens. While etcd is away that is made up for later. */
   async release({ agentName, holder, slot }: Omit<PermitRequest, 'ttlMs'> & RetryPermit): Promise<void> {
     await this.pending.get(`${agentName}/${holder}`);
-    const { own } = this.bookOf(agentName);
-    if (own.get(slot)?.holder === holder) own.delete(slot);
-    if (this.isAloof) return;
-    const key = this.keyOf(agentName, slot);
-    try {
-      const done = await this.etcd.kv.txn({ compare: [heldBy(key, holder)], success: [freeSlotOp(key)], failure: [] });
-      this.revoke(done.responses[0]?.response_delete_range?.prev_kvs?.[0]?.lease);
-    } catch (error) {
-      this.noteFailure(error);
-    }
+    const book = this.bookOf(agentName);
+    book.giveBack(slot, holder);
+    if (!this.isAloof && (await this.free(agentName, slot, holder))) book.owed.delete(slot);
+  }
+
+  /** Gives back whatever a holder has, at any agent: its reach is over. */
+  async releaseAll(holder: string): Promise<void> {
+    const held = [...this.books].flatMap(([agentName, book]) => {
+      const slot = book.slotOf(holder);
+      return slot === null ? [] : [{ agentName, holder, slot }];
+    });
+    await Promise.all(held.map((permit) => this.release(permit)));
   }
 
   /** Permits of an agent that are out, as far as this process knows. */
@@ -174,53 +177,83 @@ export class RetryPermits {
 
   /** Without etcd: this process keeps to the limit by itself, and tells etcd when it is back. */
   private giveAlone({ agentName, holder, ttlMs }: PermitRequest, slot: number | undefined): RetryPermit | null {
-    const { own, claiming } = this.bookOf(agentName);
+    const book = this.bookOf(agentName);
+    const { own, claiming } = book;
     if (slot === undefined || (own.get(slot)?.holder ?? holder) !== holder || claiming.has(slot)) return null;
-    own.set(slot, { holder, untilMs: this.clock.monotonicMs() + ttlMs, isShared: false });
+    book.give(slot, { holder, untilMs: this.clock.monotonicMs() + ttlMs, isShared: false });
     return { slot };
   }
 
-  /** Writes a slot under a lease of its own if the condition holds. Answers whether; false as well when etcd fails. */
-  private async write(
-    { agentName, holder, ttlMs }: PermitRequest,
-    slot: number,
-    condition: ICompare,
-  ): Promise<boolean> {
+  /** Writes a slot under a lease of its own if the condition holds. Answers whether; false as well when etcd is slow or fails. */
+  private async write(request: PermitRequest, slot: number, condition: ICompare): Promise<boolean> {
+    const { agentName, holder } = request;
     const book = this.bookOf(agentName);
-    const key = this.keyOf(agentName, slot);
     const askedMs = this.clock.monotonicMs();
     book.claiming.set(slot, holder);
+    const asked = this.ask(request, slot, condition);
     try {
-      const lease = await grantLease(this.etcd, Math.max(1, Math.ceil(ttlMs / 1_000)));
-      const success = [takeSlotOp(key, holder, lease.id)];
-      const done = await this.etcd.kv.txn({ compare: [condition], success, failure: [] });
+      const { lease, done } = await withinMs(RETRY_WAIT_MS, asked);
       this.revoke(done.succeeded ? done.responses[0]?.response_put?.prev_kv?.lease : lease.id);
-      if (done.succeeded) book.own.set(slot, { holder, untilMs: askedMs + lease.ttlSec * 1_000, isShared: true });
+      if (done.succeeded) book.give(slot, { holder, untilMs: askedMs + lease.ttlSec * 1_000, isShared: true });
       return done.succeeded;
     } catch (error) {
       this.noteFailure(error);
+      // Nobody counts on what is written late: it was given alone by then, or not at all.
+      asked.then(
+        ({ lease }) => this.revoke(lease.id),
+        () => undefined,
+      );
       return false;
     } finally {
       book.claiming.delete(slot);
     }
   }
 
-  /** Tells etcd of permits given while it was away. Where another has the number, the permit runs out by itself. */
+  private async ask(
+    { agentName, holder, ttlMs }: PermitRequest,
+    slot: number,
+    condition: ICompare,
+  ): Promise<{ lease: GrantedLease; done: ITxnResponse }> {
+    const lease = await grantLease(this.etcd, Math.max(1, Math.ceil(ttlMs / 1_000)));
+    const success = [takeSlotOp(this.keyOf(agentName, slot), holder, lease.id)];
+    return { lease, done: await this.etcd.kv.txn({ compare: [condition], success, failure: [] }) };
+  }
+
+  /** Frees a slot in etcd when it is the holder's. False when etcd fails. */
+  private async free(agentName: string, slot: number, holder: string): Promise<boolean> {
+    const key = this.keyOf(agentName, slot);
+    try {
+      const done = await this.etcd.kv.txn({ compare: [heldBy(key, holder)], success: [freeSlotOp(key)], failure: [] });
+      this.revoke(done.responses[0]?.response_delete_range?.prev_kvs?.[0]?.lease);
+      return true;
+    } catch (error) {
+      this.noteFailure(error);
+      return false;
+    }
+  }
+
+  /** Tells etcd of permits given and given back while it was away. Where another has the number, the permit runs out by itself. */
   private async reconcile(): Promise<void> {
     for (const [agentName, book] of this.books) {
       book.expire(this.clock.monotonicMs());
       if (book.isEmpty) this.books.delete(agentName);
       for (const [slot, { holder, isShared, untilMs }] of book.own) {
-        if (isShared || this.isAloof || !this.mirror.staleness().connected) continue;
+        if (isShared || !this.isReachable) continue;
         const request = { agentName, holder, ttlMs: untilMs - this.clock.monotonicMs() };
         await this.once(request, () => this.share(request, slot));
+      }
+      for (const [slot, holder] of book.owed) {
+        await this.pending.get(`${agentName}/${holder}`);
+        if (!this.isReachable || book.owed.get(slot) !== holder) continue;
+        if (await this.free(agentName, slot, holder)) book.owed.delete(slot);
       }
     }
   }
 
   private async share(request: PermitRequest, slot: number): Promise<RetryPermit> {
     const key = this.keyOf(request.agentName, slot);
-    if (!(await this.write(request, slot, absent(key)))) await this.write(request, slot, heldBy(key, request.holder));
+    if ((await this.write(request, slot, absent(key))) || this.isAloof) return { slot };
+    await this.write(request, slot, heldBy(key, request.holder));
     return { slot };
   }
 
@@ -228,14 +261,9 @@ export class RetryPermits {
     for (const { key, entry } of changes) {
       const [agentName, number] = this.keys.partsUnder(this.keys.retrySlots, key, 2) ?? [];
       if (agentName === undefined || number === undefined || !/^\d{1,6}$/.test(number)) continue;
-      const { shared, own } = this.bookOf(agentName);
-      const slot = Number(number);
       // A value that cannot be read is somebody's all the same.
       const holder = entry === null ? null : (decodeSlot(entry.value) ?? '');
-      if (holder === null) shared.delete(slot);
-      else shared.set(slot, holder);
-      const ours = own.get(slot);
-      if (ours?.isShared === true && ours.holder !== holder) own.delete(slot);
+      this.bookOf(agentName).see(Number(number), holder);
     }
   }
 
@@ -248,6 +276,10 @@ export class RetryPermits {
 
   private keyOf(agentName: string, slot: number): string {
     return this.keys.under(this.keys.retrySlots, agentName, String(slot));
+  }
+
+  private get isReachable(): boolean {
+    return !this.isAloof && this.mirror.staleness().connected;
   }
 
   private get isAloof(): boolean {

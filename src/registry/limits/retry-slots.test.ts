@@ -30,6 +30,34 @@ it('without etcd goes by what it gave out itself, unseen numbers first', () => {
   expect([book.own.size, book.isEmpty]).toEqual([0, false]);
 });
 
+describe('what was given back', () => {
+  it('is owed to etcd while that holds it for the same holder', () => {
+    const book = new SlotBook(4);
+    book.give(0, own('a'));
+    book.give(1, own('b', false));
+    book.see(2, 'c');
+    for (const [slot, holder] of ['a', 'b', 'c'].entries()) book.giveBack(slot, holder);
+    book.giveBack(2, 'somebody else');
+    expect([...book.owed]).toEqual([
+      [0, 'a'],
+      [2, 'c'],
+    ]);
+    expect(book.own.size).toBe(0);
+    book.see(0, null);
+    book.see(2, 'd');
+    expect([...book.owed]).toEqual([]);
+  });
+
+  it('is owed no more when its holder gets it again', () => {
+    const book = new SlotBook(4);
+    book.give(0, own('a'));
+    book.giveBack(0, 'a');
+    expect(book.isEmpty).toBe(false);
+    book.give(0, own('a'));
+    expect([...book.owed]).toEqual([]);
+  });
+});
+
 it.each(['a', 'ünï/"', ''])('reads back the holder %j', (holder) => {
   expect(decodeSlot(Buffer.from(encodeSlot(holder)))).toBe(holder);
 });

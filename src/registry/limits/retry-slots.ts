@@ -18,11 +18,13 @@ export class SlotBook {
   readonly own = new Map<number, OwnSlot>();
   /** Slots that are being asked for. */
   readonly claiming = new Map<number, string>();
+  /** Slots that were given back and that etcd, as far as known, still holds for this holder. */
+  readonly owed = new Map<number, string>();
 
   constructor(private readonly limit: number) {}
 
   get isEmpty(): boolean {
-    return this.shared.size + this.own.size + this.claiming.size === 0;
+    return this.shared.size + this.own.size + this.claiming.size + this.owed.size === 0;
   }
 
   /** The slot that a holder has or is about to get. */
@@ -30,6 +32,29 @@ export class SlotBook {
     for (const [slot, own] of this.own) if (own.holder === holder) return slot;
     for (const [slot, other] of this.shared) if (other === holder) return slot;
     return null;
+  }
+
+  /** Notes that a holder got a slot. */
+  give(slot: number, own: OwnSlot): void {
+    this.own.set(slot, own);
+    if (this.owed.get(slot) === own.holder) this.owed.delete(slot);
+  }
+
+  /** Notes that a holder needs its slot no more. */
+  giveBack(slot: number, holder: string): void {
+    const own = this.own.get(slot);
+    const isOwn = own?.holder === holder;
+    if (isOwn) this.own.delete(slot);
+    if ((isOwn && own.isShared) || this.shared.get(slot) === holder) this.owed.set(slot, holder);
+  }
+
+  /** Notes who has a slot in etcd; null: nobody. */
+  see(slot: number, holder: string | null): void {
+    if (holder === null) this.shared.delete(slot);
+    else this.shared.set(slot, holder);
+    const own = this.own.get(slot);
+    if (own?.isShared === true && own.holder !== holder) this.own.delete(slot);
+    if (this.owed.get(slot) !== holder) this.owed.delete(slot);
   }
 
   /** Forgets own slots whose leases have ended. */

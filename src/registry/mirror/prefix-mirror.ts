@@ -111,7 +111,8 @@ export class PrefixMirror {
     this.watch = watch;
     this.replaceAll(listing);
     watch.release();
-    this.markSynced();
+    // A gap that was met before the release is told by it, and the watch is given up again.
+    if (this.watch === watch) this.markSynced();
   }
 
   /** A listing made while no watch is applied is the whole truth, even when etcd's revisions went back. */
@@ -157,12 +158,13 @@ export class PrefixMirror {
   }
 
   private recover(source: PrefixWatch | null, reason: string): void {
-    if (!this.running || this.recovery !== null || (source !== null && source !== this.watch)) return;
+    if (!this.running || (source === null ? this.recovery !== null : source !== this.watch)) return;
     this.options.logger.warn({ prefix: this.options.prefix, reason }, 'the watch has a gap; listing anew');
     this.healthy = false;
     this.watch?.close();
     this.watch = null;
-    this.recovery = this.recoverLoop().finally(() => (this.recovery = null));
+    // One that is on sees that the watch it has just opened is gone, and goes on.
+    this.recovery ??= this.recoverLoop().finally(() => (this.recovery = null));
   }
 
   private async recoverLoop(): Promise<void> {
@@ -170,14 +172,16 @@ export class PrefixMirror {
     while (this.running) {
       try {
         await this.sync();
-        this.options.logger.info({ prefix: this.options.prefix, revision: this.revision }, 'in step with etcd again');
-        return;
+        if (this.watch !== null) break;
       } catch (error) {
         this.options.logger.debug({ prefix: this.options.prefix, error }, 'etcd cannot be listed yet');
-        // Half of the pause is random, so that many processes do not come back in step (R05).
-        await this.pause(backoffMs * (0.5 + Math.random() / 2));
-        backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2);
       }
+      // Half of the pause is random, so that many processes do not come back in step (R05).
+      await this.pause(backoffMs * (0.5 + Math.random() / 2));
+      backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2);
+    }
+    if (this.running) {
+      this.options.logger.info({ prefix: this.options.prefix, revision: this.revision }, 'in step with etcd again');
     }
   }
 

@@ -13,6 +13,11 @@ import { Ticker } from '../ticker';
 const DIGEST_TTL_SEC = 15;
 const DEFAULT_PUBLISH_MS = 1_000;
 const AUDIT_MS = 30_000;
+/** Periods in a row of which something could not be published before people are told, and how often they are told again. */
+const FAILURES_TO_WARN = 5;
+const WARN_AGAIN_EVERY = 60;
+/** So many agents are named in a log line. */
+const MAX_NAMED = 10;
 
 export interface DigestExchangeOptions extends RegistryOptions {
   /** How often what changed is published, ms. Default 1000. */
@@ -21,9 +26,10 @@ export interface DigestExchangeOptions extends RegistryOptions {
 
 /** What a process has to tell the others now. */
 export interface Publication {
-  writes: IRequestOp[];
-  /** They did not reach etcd: to be told again. */
-  takeBack(): void;
+  /** By agent. */
+  writes: ReadonlyMap<string, IRequestOp[]>;
+  /** Not everything of these agents reached etcd: to be told again. */
+  takeBack(names: readonly string[]): void;
 }
 
 /** What is exchanged: one process's side of it. */
@@ -55,6 +61,8 @@ export class DigestExchange {
   private readonly lease: OwnLease;
   private readonly mirror: PrefixMirror;
   private readonly ticker: Ticker;
+  /** Periods in a row of which something could not be published. */
+  private failures = 0;
 
   constructor(
     options: DigestExchangeOptions,
@@ -88,21 +96,33 @@ export class DigestExchange {
 
   private async tick(): Promise<void> {
     this.source.advance();
+    const lost: string[] = [];
     try {
       const { id, isNew } = await this.lease.ensure();
       if (isNew) this.source.forgetTold();
-      await this.publish(this.source.publication(id));
+      await this.publish(this.source.publication(id), lost);
+      this.failures = 0;
     } catch (error) {
-      this.logger.debug({ error }, `${this.source.what} could not be published; trying again`);
+      this.noteFailure(error, lost);
     }
   }
 
-  private async publish({ writes, takeBack }: Publication): Promise<void> {
-    try {
-      await this.lease.write(writes);
-    } catch (error) {
-      takeBack();
-      throw error;
-    }
+  /** @param lost takes the names of agents of which something was not written */
+  private async publish({ writes, takeBack }: Publication, lost: string[]): Promise<void> {
+    await this.lease.write([...writes.values()].flat(), undefined, (unwritten) => {
+      const missing = new Set(unwritten);
+      const names = [...writes].filter(([, own]) => own.some((write) => missing.has(write))).map(([name]) => name);
+      takeBack(names);
+      lost.push(...names);
+    });
+  }
+
+  /** What fails again and again does not mend itself, and others decide by what they were told before. */
+  private noteFailure(error: unknown, lost: readonly string[]): void {
+    this.failures += 1;
+    const facts = { error, failures: this.failures, agents: lost.slice(0, MAX_NAMED), agentCount: lost.length };
+    const message = `${this.source.what} could not be published; trying again`;
+    if (this.failures % WARN_AGAIN_EVERY === FAILURES_TO_WARN) this.logger.warn(facts, message);
+    else this.logger.debug(facts, message);
   }
 }

@@ -60,12 +60,14 @@ export class LocalStats {
     return this.agents.get(agentName)?.get(key)?.series;
   }
 
-  /** Drops what is too old. */
-  expire(): void {
+  /** Drops what is too old. Answers the keys of series that were forgotten. */
+  expire(): string[] {
+    const gone: string[] = [];
     for (const [name, own] of this.agents) {
-      if (this.expireSeries(own)) this.dirty.add(name);
+      if (this.expireSeries(own, gone)) this.dirty.add(name);
       if (own.size === 0) this.agents.delete(name);
     }
+    return gone;
   }
 
   /**
@@ -89,13 +91,14 @@ export class LocalStats {
     return own.map(({ id, series }) => ({ id, digest: series.digest(weighing) }));
   }
 
-  private expireSeries(own: Map<string, OwnSeries>): boolean {
+  private expireSeries(own: Map<string, OwnSeries>, gone: string[]): boolean {
     const nowMs = this.clock.monotonicMs();
     let changed = false;
     for (const [key, { series }] of own) {
       changed = series.expire(nowMs) || changed;
       if (series.inFlight > 0 || nowMs - series.lastTouchedMs <= FORGET_AFTER_MS) continue;
       own.delete(key);
+      gone.push(key);
       changed = true;
     }
     return changed;

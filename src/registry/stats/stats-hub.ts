@@ -1,7 +1,7 @@
 import type { AbilityStats, StatsLookup } from '../../protocol/world';
 import { momentOf, type Clock } from '../clock';
 import { deleteOp, putOp } from '../etcd/etcd-ops';
-import { encodeAgentDigest, seriesKey, type SeriesId } from './agent-digest';
+import { encodeAgentDigest, seriesKey, type MeasuredSeries, type SeriesId } from './agent-digest';
 import { DigestExchange, type DigestExchangeOptions, type Publication } from './digest-exchange';
 import { DEFAULT_HALF_LIFE_MS, faded } from './forgetting';
 import { LocalStats, type Sample, type SampleKey } from './local-stats';
@@ -31,7 +31,7 @@ export class StatsHub {
     this.exchange = new DigestExchange(options, {
       what: 'measurements',
       prefixOf: (keys) => keys.stats,
-      advance: () => this.local.expire(),
+      advance: () => this.forgetMerged(this.local.expire()),
       forgetTold: () => this.local.markChanged(),
       publication: (leaseId) => this.publication(leaseId),
       apply: (changes) => this.remote.apply(changes),
@@ -40,7 +40,13 @@ export class StatsHub {
     this.clock = clock;
     this.halfLifeMs = halfLifeMs;
     this.local = new LocalStats(clock, halfLifeMs);
-    this.remote = new RemoteStats({ keys, logger: options.logger, ownProcessId: processId, clock });
+    this.remote = new RemoteStats({
+      keys,
+      logger: options.logger,
+      ownProcessId: processId,
+      clock,
+      onGone: (gone) => this.forgetMerged(gone),
+    });
   }
 
   /** Begins to publish and to follow the others. @throws ReachError `engine_unavailable`; may be called again. */
@@ -114,15 +120,21 @@ export class StatsHub {
     };
   }
 
+  /** Instances come and go by the thousand, and nobody asks for one that is gone. */
+  private forgetMerged(seriesKeys: Iterable<string>): void {
+    for (const key of seriesKeys) this.merged.delete(key);
+  }
+
   private publication(leaseId: string): Publication {
     const { keys, processId } = this.exchange;
     const changed = this.local.takeChanged();
     const moment = momentOf(this.clock);
-    const writes = [...changed].map(([name, series]) => {
+    const writeOf = (name: string, series: readonly MeasuredSeries[]) => {
       const key = keys.digest(processId, name);
       return series.length === 0 ? deleteOp(key) : putOp(key, encodeAgentDigest(series, moment), leaseId);
-    });
-    return { writes, takeBack: () => this.local.markChanged(changed.keys()) };
+    };
+    const writes = new Map([...changed].map(([name, series]) => [name, [writeOf(name, series)]]));
+    return { writes, takeBack: (names) => this.local.markChanged(names) };
   }
 }
 

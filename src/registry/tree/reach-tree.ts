@@ -6,6 +6,7 @@ import { callEtcd, isLeaseGone } from '../etcd/etcd-client';
 import { deleteOp, getPrefixOp, prefixRange, putOp } from '../etcd/etcd-ops';
 import { RetentionLeases } from '../etcd/retention-leases';
 import { Keyspace } from '../keys';
+import { RETRY_WAIT_MS, withinMs } from '../limits/patience';
 import { DEFAULT_KEY_PREFIX, type RegistryOptions } from '../registry';
 
 /** One nested reach of another. */
@@ -39,6 +40,8 @@ export interface LateResultNote {
 }
 
 const DAY_MS = 86_400_000;
+/** After etcd failed, retries are let through without asking it for this long. */
+const ALOOF_MS = 3_000;
 /** An agent that posts for ever leaves no more than so many traces. */
 const MAX_LATE_NOTES = 20;
 
@@ -60,11 +63,14 @@ export class ReachTree {
   readonly #keys: Keyspace;
   readonly #leases: RetentionLeases;
   readonly #wallMs: () => number;
+  readonly #monotonicMs: () => number;
+  #aloofUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor({ etcd, keyPrefix = DEFAULT_KEY_PREFIX, tenant, clock = systemClock }: Omit<RegistryOptions, 'logger'>) {
     this.#etcd = etcd;
     this.#keys = new Keyspace(keyPrefix, tenant);
-    this.#leases = new RetentionLeases(etcd, () => clock.monotonicMs());
+    this.#monotonicMs = () => clock.monotonicMs();
+    this.#leases = new RetentionLeases(etcd, this.#monotonicMs);
     this.#wallMs = () => clock.wall().getTime();
   }
 
@@ -98,9 +104,10 @@ export class ReachTree {
 
   /**
    * Counts a retry against its tree. False when the tree has made as many as it may; true also while etcd does not answer,
-   * as each reach still keeps to the limit by itself.
+   * as each reach still keeps to the limit by itself. Answers within {@link RETRY_WAIT_MS}, or twice that when it has to count back.
    */
   async takeRetry({ tree, id, ttlMs }: TreeRetry): Promise<boolean> {
+    if (this.#monotonicMs() < this.#aloofUntilMs) return true;
     const prefix = this.#retriesOf(tree.run);
     const key = this.#keys.under(prefix, ...id);
     const take = async () => {
@@ -108,14 +115,16 @@ export class ReachTree {
       return this.#etcd.kv.txn({ compare: [], success: [put, countOp(prefix)], failure: [] });
     };
     try {
-      const response = await this.#withLease(take);
+      const response = await withinMs(RETRY_WAIT_MS, this.#withLease(take));
       if (countIn(response.responses[1]) <= tree.limit) return true;
-      // Two that came last together are both turned away: never one too many.
-      await this.#etcd.kv.txn({ compare: [], success: [deleteOp(key)], failure: [] });
-      return false;
     } catch {
+      this.#aloofUntilMs = this.#monotonicMs() + ALOOF_MS;
       return true;
     }
+    // Two that came last together are both turned away: never one too many, also where this cannot be taken back.
+    const back = this.#etcd.kv.txn({ compare: [], success: [deleteOp(key)], failure: [] });
+    await withinMs(RETRY_WAIT_MS, back).catch(() => undefined);
+    return false;
   }
 
   /** Notes that an agent which accepted still works. @throws ReachError `engine_unavailable` */

@@ -38,8 +38,8 @@ export class DemandHub implements DemandLookup {
   private readonly remote: RemoteDemand;
   private readonly exchange: DigestExchange;
   private readonly queueOf: (agentName: string) => number;
-  /** Agents of which nothing is left to tell. */
-  private gone: readonly string[] = [];
+  /** Agents of which nothing is left to tell, and whose digests are still to be withdrawn. */
+  private readonly gone = new Set<string>();
   private readonly merged = new Map<string, { untilMs: number; series: MeasuredDemand[] }>();
 
   constructor({ queueOf = () => 0, ...options }: DemandHubOptions) {
@@ -102,8 +102,10 @@ export class DemandHub implements DemandLookup {
   }
 
   private advance(): void {
-    this.gone = this.own.advance();
-    for (const name of this.gone) this.merged.delete(name);
+    for (const name of this.own.advance()) {
+      this.gone.add(name);
+      this.merged.delete(name);
+    }
   }
 
   private publication(leaseId: string): Publication {
@@ -114,13 +116,19 @@ export class DemandHub implements DemandLookup {
       const digest = this.own[kind](name);
       return digest ? putOp(keyOf(kind, name), encodeDemand(digest), leaseId) : deleteOp(keyOf(kind, name));
     };
-    const writes = [
-      ...changed.flatMap(({ name, now, earlier }) => [
-        ...(now ? [put('now', name)] : []),
-        ...(earlier ? [put('earlier', name)] : []),
-      ]),
-      ...this.gone.flatMap((name) => [deleteOp(keyOf('now', name)), deleteOp(keyOf('earlier', name))]),
-    ];
-    return { writes, takeBack: () => this.own.forgetTold(changed.map(({ name }) => name)) };
+    const withdrawn = [...this.gone];
+    this.gone.clear();
+    const writes = new Map(
+      withdrawn.map((name) => [name, [deleteOp(keyOf('now', name)), deleteOp(keyOf('earlier', name))]]),
+    );
+    // One that came back meanwhile has news, which take the place of what was to be withdrawn.
+    for (const { name, now, earlier } of changed)
+      writes.set(name, [...(now ? [put('now', name)] : []), ...(earlier ? [put('earlier', name)] : [])]);
+    return { writes, takeBack: (names) => this.takeBack(names) };
+  }
+
+  private takeBack(names: readonly string[]): void {
+    this.own.forgetTold(names);
+    for (const name of names) if (!this.own.knows(name)) this.gone.add(name);
   }
 }

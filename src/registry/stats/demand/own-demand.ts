@@ -105,6 +105,11 @@ export class OwnDemand {
     });
   }
 
+  /** Whether anything was asked of the agent that still counts. */
+  knows(agentName: string): boolean {
+    return this.agents.has(agentName);
+  }
+
   /** Everything is to be told again, of these agents or of all. */
   forgetTold(names: Iterable<string> = this.agents.keys()): void {
     for (const name of names) {
