@@ -13,7 +13,6 @@ import { createEtcd, RouteTableStore, systemClock, TrialStore } from './registry
 import { LeaderKey } from './registry/etcd/leader-key';
 import { LeaseKeeper } from './registry/etcd/lease-keeper';
 import { Keyspace } from './registry/keys';
-import { Ticker } from './registry/ticker';
 
 /** The parts of a gateway that look after versions. */
 export interface Canary {
@@ -73,6 +72,8 @@ function rollbackOf(
     table: store,
     alerts,
     leader,
+    intervalMs: interval,
+    monotonicMs,
     settings: {
       alpha,
       minRequests: min_requests,
@@ -81,11 +82,10 @@ function rollbackOf(
     },
     logger,
   });
-  const ticker = new Ticker(interval, () => watch.tick());
   return {
-    start: () => ticker.start(),
+    start: () => watch.start(),
     async stop() {
-      await ticker.stop();
+      await watch.stop();
       leader.resign();
       keeper.close();
     },

@@ -1,6 +1,6 @@
 /** What taking a canary out of the traffic does to the route table, and what is told of it. */
 import type { Verdict } from '../policy/canary';
-import { heaviest, splitTarget, type RouteEntry } from '../protocol/route-table';
+import { splitTarget, type RouteEntry } from '../protocol/route-table';
 import type { CanaryVersion } from '../routing/versions';
 import type { AlertInput } from './alerts';
 
@@ -24,22 +24,26 @@ function withoutCanary(table: RouteEntry[], canary: CanaryVersion, from: string)
   const isOwn = (one: RouteEntry) =>
     one.ability === ability && one.from === from && splitTarget(one.to).name === agentName;
   const own = table.filter(isOwn);
-  // Somebody has made it the one that bears the most meanwhile: that is no canary any more.
-  if (heaviest(own.map((one) => ({ version: one.to, weight: one.weight }))) === to) return table;
-  const others = own.some((one) => one.weight > 0 && one.to !== to);
   const stable = { ability, from, to: `${agentName}#${canary.stable}`, weight: STABLE_WEIGHT };
+  const weightOf = (target: string) => own.find((one) => one.to === target)?.weight ?? 0;
+  // Somebody has made it the one that bears more meanwhile: that is no canary any more. Of equals it still is one.
+  if (weightOf(to) > weightOf(stable.to)) return table;
+  const others = own.some((one) => one.weight > 0 && one.to !== to);
   const kept = table.map((one) => (isOwn(one) && one.to === to && one.weight > 0 ? { ...one, weight: 0 } : one));
   const barred = own.some((one) => one.to === to) ? [] : [{ ability, from, to, weight: 0 }];
   return [...kept, ...(others ? [] : [stable]), ...barred];
 }
 
-/** The alert about a rollback, with the figures. */
-export function rollbackAlert(canary: CanaryVersion, verdict: Verdict): AlertInput {
+/**
+ * The alert about a rollback, with the figures.
+ * @param shareElsewhere what the canary still gets of groups that no route names, 0–1, by {@link shareUnnamed}
+ */
+export function rollbackAlert(canary: CanaryVersion, verdict: Verdict, shareElsewhere: number): AlertInput {
   const { agentName, ability, canary: version, stable, groups } = canary;
   const { by, p, threshold, requests, look } = verdict;
   const told = (value: number) => (by === 'failures' ? `${(value * 100).toFixed(1)} %` : `${Math.round(value)} ms`);
   const what = by === 'failures' ? `fails ${told(verdict.canary)} of its calls` : `takes ${told(verdict.canary)}`;
-  const message = `${agentName} ${version} ${what} of ${ability}, ${stable} ${told(verdict.stable)} (p ${p.toExponential(1)}, needed ${threshold.toExponential(1)}, ${requests.canary} and ${requests.stable} calls): its weight is 0 now in the group ${groups.join(', ')}; mend it, then give it a weight with agent-reach routes set`;
+  const message = `${agentName} ${version} ${what} of ${ability}, ${stable} ${told(verdict.stable)} (p ${p.toExponential(1)}, needed ${threshold.toExponential(1)}, ${requests.canary} and ${requests.stable} calls): its weight is 0 now in the group ${groups.join(', ')}${elsewhere(canary, shareElsewhere)}; mend it, then give it a weight with agent-reach routes set`;
   return {
     kind: 'canary_rolled_back',
     key: `${agentName}#${version}/${ability}/${groups.join(',')}`,
@@ -58,7 +62,16 @@ export function rollbackAlert(canary: CanaryVersion, verdict: Verdict): AlertInp
       p,
       threshold,
       look,
+      share_elsewhere: shareElsewhere,
     },
     windowMs: 60_000,
   };
+}
+
+/** Routes are matched by group, so those written say nothing of callers of others; it is not known which there are. */
+function elsewhere({ agentName, ability, canary, stable }: CanaryVersion, share: number): string {
+  if (share === 0) return '';
+  const percent = Math.round(share * 1_000) / 10;
+  const bar = `agent-reach routes set ${ability} GROUP ${agentName}#${stable}=${STABLE_WEIGHT} ${agentName}#${canary}=0`;
+  return `, but groups that no route names still give it ${percent} % (to bar it there too: ${bar})`;
 }

@@ -74,14 +74,23 @@ function placesIn(where: readonly UnlistedPlace[]): string {
   return [...parts, ...more].join('; of ');
 }
 
-/** Setting the routes of an agent replaces those there are, so the example keeps them: a version at 0 must stay there. */
+/**
+ * Setting the routes of an agent replaces those there are, so the example keeps them: a version at 0 must stay there. The
+ * newcomer gets 5 % of what those have that can take calls: when routes give nothing to any of them, because they name
+ * only versions that were removed, the one that bears the calls gets its weight too, or the newcomer would have them all.
+ */
 function exampleFor(
   { name, version }: UnlistedVersion['agent'],
-  { ability, group, beside, listed }: UnlistedPlace,
+  { ability, group, beside, listed, offering }: UnlistedPlace,
 ): string {
-  const kept = listed.length > 0 ? listed : [{ version: beside, weight: 95 }];
-  const total = kept.reduce((sum, { weight }) => sum + weight, 0);
-  const added = { version, weight: Math.max(1, Math.round(total / 19)) };
-  const targets = [...kept, added].map((one) => `${name}#${one.version}=${one.weight}`);
+  const borne = listed.some((one) => one.weight > 0 && offering.includes(one.version));
+  const kept = borne ? listed : [...listed, { version: beside, weight: 95 }];
+  const bearing = kept.filter((one) => offering.includes(one.version));
+  const total = bearing.reduce((sum, { weight }) => sum + weight, 0);
+  // Weights are integers: 5 % of a small sum is none, or a half.
+  const factor = Math.ceil(19 / Math.min(19, total));
+  const scaled = kept.map((one) => ({ ...one, weight: one.weight * factor }));
+  const added = { version, weight: Math.round((total * factor) / 19) };
+  const targets = [...scaled, added].map((one) => `${name}#${one.version}=${one.weight}`);
   return `agent-reach routes set ${ability} ${group} ${targets.join(' ')}`;
 }

@@ -78,6 +78,7 @@ describe('latency', () => {
     const slow = look(due, { canary: sample(60, 1.6), stable: sample(600, 1) }, SETTINGS).verdict;
     expect(slow).toMatchObject({ by: 'latency', look: 1, requests: { canary: 60, stable: 600 } });
     expect(slow!.canary).toBeGreaterThan(slow!.stable);
+    expect(look(due, null, SETTINGS)).toMatchObject({ verdict: null, trial: { looks: 1 } });
     expect(look(due, { canary: sample(60, 1), stable: sample(600, 1) }, SETTINGS).verdict).toBeNull();
     const strict = { ...SETTINGS, minLatencyRatio: 3 };
     expect(look(due, { canary: sample(60, 1.6), stable: sample(600, 1) }, strict).verdict).toBeNull();

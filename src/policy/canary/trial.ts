@@ -45,6 +45,14 @@ const GROWTH = 1.6;
 const MIN_FAILURES = 5;
 const MIN_LATENCIES = 30;
 
+/**
+ * Latencies are compared once the split has been the same for so long, ms: the 5 minutes that histograms look back, and what
+ * digests and merging lag. They know no stretches of time: when a version got its calls late and everything has become
+ * slower meanwhile, it would look slower than the one that has the fast times in its histogram as well. Nor does a version
+ * that was mended answer for what it did before.
+ */
+export const LATENCY_SETTLE_MS = 315_000;
+
 /** A trial that begins. */
 export function newTrial({ minRequests }: TrialSettings): Trial {
   const none = { requests: 0, failures: 0 };
@@ -67,10 +75,11 @@ export function observe(trial: Trial, canary: Counts, stable: Counts): Trial {
  * Looks at a trial when it is due. Look number k spends α · 6 / (π² k²), half of it on each test: all looks that there can
  * ever be sum to α, so by Bonferroni's inequality, which asks for no independence, a canary that is as good is rolled back
  * with chance α at most, however often it is looked at.
+ * @param latencies null: not to be compared, because they are not of one split (see {@link LATENCY_SETTLE_MS})
  */
 export function look(
   trial: Trial,
-  latencies: { canary: Histogram; stable: Histogram },
+  latencies: { canary: Histogram; stable: Histogram } | null,
   settings: TrialSettings,
 ): { trial: Trial; verdict: Verdict | null } {
   if (trial.canary.requests < trial.nextLook) return { trial, verdict: null };
@@ -78,7 +87,7 @@ export function look(
   const threshold = spentAt(number, settings.alpha) / 2;
   const requests = { canary: trial.canary.requests, stable: trial.stable.requests };
   const told = { threshold, requests, look: number };
-  const tests = [moreFailures(trial, settings), slower(latencies, settings)];
+  const tests = [moreFailures(trial, settings), latencies && slower(latencies, settings)];
   const found = tests.find((one) => one !== null && one.p < threshold);
   const verdict = found ? { ...found, ...told } : null;
   const next = { ...trial, looks: number, nextLook: Math.ceil(trial.canary.requests * GROWTH) };

@@ -46,6 +46,11 @@ export class LeaderKey {
     return this.leads && this.leaseId !== null ? heldUnder(this.options.key, this.leaseId) : null;
   }
 
+  /** Changes each time this process wins the key: what it knew of an earlier term may be out of date. Null when it does not lead. */
+  get term(): string | null {
+    return this.leads ? this.leaseId : null;
+  }
+
   /** Call when a write under {@link fence} was refused: the key is somebody else's. The lease is left to expire. */
   depose(): void {
     this.leaseId = null;

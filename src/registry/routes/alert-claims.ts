@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { callEtcd } from '../etcd/etcd-client';
-import { absent, putOp } from '../etcd/etcd-ops';
+import { absent, deleteOp, putOp } from '../etcd/etcd-ops';
 import { grantLease } from '../etcd/leases';
 import { Keyspace } from '../keys';
 import { DEFAULT_KEY_PREFIX, type RegistryOptions } from '../registry';
@@ -20,8 +20,7 @@ export class AlertClaims {
   /** Claims a key until its window is over; false when somebody has. @throws ReachError `engine_unavailable` */
   claim(kind: string, key: string, windowMs: number): Promise<boolean> {
     const { etcd } = this.options;
-    const name = key.length <= MAX_KEY_CHARS ? key : createHash('sha256').update(key).digest('hex');
-    const place = this.keys.under(this.keys.alerts, kind, name);
+    const { place, name } = this.placeOf(kind, key);
     return callEtcd(`claiming the alert ${kind}`, async () => {
       const found = await etcd.kv.range({ key: Buffer.from(place), count_only: true });
       if (Number(found.count) > 0) return false;
@@ -34,5 +33,19 @@ export class AlertClaims {
       // The lease of one that lost holds nothing, and ends by itself.
       return won.succeeded;
     });
+  }
+
+  /** Gives a key up before its window is over; nothing happens when nobody has it. @throws ReachError `engine_unavailable` */
+  async release(kind: string, key: string): Promise<void> {
+    const { place } = this.placeOf(kind, key);
+    // Its lease holds nothing then, and ends by itself.
+    await callEtcd(`giving up the alert ${kind}`, () =>
+      this.options.etcd.kv.txn({ compare: [], success: [deleteOp(place)], failure: [] }),
+    );
+  }
+
+  private placeOf(kind: string, key: string): { place: string; name: string } {
+    const name = key.length <= MAX_KEY_CHARS ? key : createHash('sha256').update(key).digest('hex');
+    return { place: this.keys.under(this.keys.alerts, kind, name), name };
   }
 }

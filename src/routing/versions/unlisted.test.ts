@@ -1,6 +1,6 @@
 import { agent, world } from '../../../test/routing/fixtures';
 import { routeTable, type FormerRoute, type RouteEntry } from '../../protocol/route-table';
-import { canaries, unlistedVersions } from './unlisted';
+import { canaries, shareUnnamed, unlistedVersions } from './unlisted';
 
 const version = (number: string, minute: number, abilities = ['mend']) => ({
   ...agent({ name: 'a', version: number, capabilities: abilities }),
@@ -60,4 +60,10 @@ it('canaries are all that bear less than another, with the groups where they do'
     { agentName: 'a', ability: 'mend', canary: '1.0.0', stable: '1.1.0', groups: ['beta'] },
   ]);
   expect(canaries(seen(two, [to('1.0.0', 9), to('1.1.0', 0)]))).toEqual([]);
+});
+
+it('in a group that no route names a version has its share by age alone, whatever routes say elsewhere', () => {
+  const barred = seen([version('1.0.0', 0), version('1.1.0', 1)], [to('1.0.0', 9), to('1.1.0', 0)]);
+  const of = (canary: string, agentName = 'a') => shareUnnamed(barred, { agentName, ability: 'mend', canary });
+  expect([of('1.1.0'), of('1.0.0'), of('2.0.0'), of('1.0.0', 'b')]).toEqual([0.01, 0.99, 0, 0]);
 });

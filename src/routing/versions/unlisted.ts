@@ -25,6 +25,8 @@ export interface UnlistedPlace {
   beside: string;
   /** What routes list of the agent there. */
   listed: readonly ListedVersion[];
+  /** All versions that offer the ability, oldest first; routes may list others, which were removed. */
+  offering: readonly string[];
 }
 
 /** A new version of a known agent that no route lists for some of its abilities and groups (R21). */
@@ -58,7 +60,8 @@ export function unlistedVersions(world: Pick<World, 'agents' | 'routes'>): Unlis
       const agent = agents.find((one) => one.version === version)!;
       const known = found.get(agent) ?? { agent, beside: bearer, where: [] };
       const listed = world.routes?.listed(ability, group, agent.name) ?? [];
-      known.where.push({ ability, group, share, beside: bearer, listed });
+      const offering = agents.map((one) => one.version);
+      known.where.push({ ability, group, share, beside: bearer, listed, offering });
       found.set(agent, known);
     }
   }
@@ -79,6 +82,20 @@ export function canaries(world: Pick<World, 'agents' | 'routes'>): CanaryVersion
     }
   }
   return [...found.values()];
+}
+
+/**
+ * What a version gets of the calls of groups that no route names, 0–1, while all its agent's versions are well: groups are
+ * matched exactly, so what a route says of one group, be it 0, does not hold for the others.
+ */
+export function shareUnnamed(
+  { agents }: Pick<World, 'agents'>,
+  { agentName, ability, canary }: Pick<CanaryVersion, 'agentName' | 'ability' | 'canary'>,
+): number {
+  const family = agents.filter(({ name }) => name === agentName);
+  if (family.length === 0) return 0;
+  const { shares } = splitOf(family, { ability, group: DEFAULT_GROUP, routes: undefined });
+  return shares.find(({ version }) => version === canary)?.share ?? 0;
 }
 
 /** The splits of all agents of several versions. */
