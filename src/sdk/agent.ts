@@ -34,6 +34,7 @@ import type { PlatformDeduplicationStore } from './dedup/platform';
 import { newInstanceId } from './instance-id';
 import { InstanceLease } from './instance-lease';
 import { LargePayloads } from './large-payloads';
+import { leftWhileStarting, unlessLeaving } from './leaving';
 import { LeaseKeeper, type KeptLease } from './lease-keeper';
 import { RegistrationApi } from './registration-api';
 import { startHost } from './start-host';
@@ -92,6 +93,8 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   #worker: MovableWorker | undefined;
   #hostUrl: string | undefined;
   #ending: Promise<void> | undefined;
+  /** Aborts when this agent begins to leave, be it before it has started. */
+  readonly #leaving = new AbortController();
   readonly #trouble: Trouble;
   readonly #onSignal = () => void this.drain();
 
@@ -139,7 +142,8 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
 
   /**
    * Registers and begins to take calls. Waits for a gateway that is not there yet (`startTimeoutMs`). Throws the gateway's
-   * refusal, `engine_unavailable` when gateway or Temporal stay out of reach, or the listening error of a taken port.
+   * refusal, `engine_unavailable` when gateway or Temporal stay out of reach, the listening error of a taken port, or
+   * `invalid_request` when it was told to leave meanwhile.
    */
   async start(): Promise<void> {
     if (this.#host || this.#ending)
@@ -147,8 +151,9 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
     try {
       await this.#begin();
     } catch (caught) {
+      const toldToLeave = this.#leaving.signal.aborted;
       await this.stop();
-      throw caught;
+      throw toldToLeave ? leftWhileStarting() : caught;
     }
     if (this.options.handleSignals)
       for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, this.#onSignal);
@@ -169,20 +174,24 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   async #begin(): Promise<void> {
-    const host = await startHost({
+    const { signal: leaving } = this.#leaving;
+    const started = await startHost({
       descriptor: this.#loaded.descriptor,
       runner: this.#runner,
       instanceId: this.instanceId,
       maxConcurrency: this.#maxConcurrency,
       startTimeoutMs: this.options.startTimeoutMs ?? START_TIMEOUT_MS,
+      leaving,
       log: this.#log,
       transport: this.#nestedTransport,
       options: this.options,
     });
+    const host = await unlessLeaving(leaving, started);
     this.#host = host ?? undefined;
     this.#hostUrl = host?.url;
     await this.#keeper.start(this.options.startTimeoutMs ?? START_TIMEOUT_MS);
-    if (!host) this.#host = this.#worker = await this.#startWorker();
+    leaving.throwIfAborted();
+    if (!host) this.#host = this.#worker = await unlessLeaving(leaving, await this.#startWorker());
     this.#keeper.keep();
     this.#host?.ended.then(
       () => this.drain(), // a signal that Temporal's runtime caught
@@ -277,14 +286,15 @@ export class ReachAgent extends EventEmitter<AgentEvents> {
   }
 
   async #end(graceMs: number): Promise<void> {
+    this.#leaving.abort(leftWhileStarting());
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.off(name, this.#onSignal);
     this.#runner.beginDrain();
-    const { epoch } = this.#keeper;
     const announced = graceMs > 0 ? this.#keeper.announceDrain() : Promise.resolve();
     await settledWithin(announced, ANNOUNCE_MS);
     await this.#host?.drain(graceMs);
     await this.#keeper.stop();
-    if (epoch !== undefined && this.registration !== 'superseded') await this.#deregister(this.#keeper.epoch ?? epoch);
+    const { epoch } = this.#keeper;
+    if (epoch !== undefined && this.registration !== 'superseded') await this.#deregister(epoch);
     await this.#platformStore?.close();
     await this.#transport.destroy();
     await this.#nestedTransport.destroy();

@@ -74,3 +74,46 @@ it('guards returned operations, but for appends', async () => {
     { op: 'delete', field: 'toString', base_version: 0 },
   ]);
 });
+
+describe('an update that says two things', () => {
+  type Fields = { owner?: Json; total?: number; name?: string; tags?: Json[]; a?: Json };
+  const context = contextOf({ name: 'x', total: 1, tags: ['t'] });
+  const update = (change: (fields: Fields) => unknown) => operationsOf<Fields>(context, change as never);
+
+  it.each<[what: string, change: (fields: Fields) => unknown]>([
+    ['an assigned object', (fields) => (fields.owner = { id: 7 })],
+    ['an assigned object with a field of that name', (fields) => (fields.owner = { owner: 7 })],
+    ['an assigned number', (fields) => (fields.total = 2)],
+    ['an assigned text', (fields) => (fields.name = 'ab')],
+    ['an assigned list', (fields) => (fields.tags = ['a', 'b'])],
+    ['an assigned list of nothing', (fields) => (fields.tags = [null])],
+    ['a deletion', (fields) => delete fields.name],
+    ['the new length of a list', (fields) => fields.tags?.push('u')],
+    ['null', () => Promise.resolve(null)],
+    ['an instance', () => new Map([['a', 1]])],
+    ['other fields than it changed', (fields) => ((fields.total = 2), { name: 'y' })],
+    ['operations for other fields', (fields) => ((fields.total = 2), [{ op: 'delete', field: 'name' }])],
+  ])('is refused when it returns %s', async (_, change) => {
+    await expect(update(change)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('with braces'),
+    });
+  });
+
+  it('is taken when both are the same', async () => {
+    const tags = { op: 'set', field: 'tags', value: ['t', 'u'], base_version: 12 };
+    expect(await update((fields) => (fields.tags?.push('u'), { tags: fields.tags }))).toEqual([tags]);
+    expect(await update((fields) => (fields.tags?.push('u'), fields))).toEqual([tags]);
+    expect(await update((fields) => (delete fields.name, fields))).toEqual([
+      { op: 'delete', field: 'name', base_version: 10 },
+    ]);
+    const append = { op: 'append', field: 'tags', value: 'u' };
+    expect(await update((fields) => (fields.tags?.push('u'), [append]))).toEqual([append]);
+  });
+
+  it('takes plain objects of any kind', async () => {
+    const a = { op: 'set', field: 'a', value: 1, base_version: 0 };
+    expect(await update(() => Object.assign(Object.create(null) as object, { a: 1 }))).toEqual([a]);
+    expect(await update(() => structuredClone({ a: 1 }))).toEqual([a]);
+  });
+});

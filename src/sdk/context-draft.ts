@@ -14,7 +14,7 @@ export type ContextChange =
 /**
  * What is to become of a context, without effects of its own: it may run several times. Either it changes the fields that
  * it is given (`delete fields.x` deletes), or it returns the fields to change (`undefined` deletes, what is not named stays), or
- * it returns operations.
+ * it returns operations. What it returns must not leave out a field that it changed as well.
  */
 export type ContextUpdate<Fields extends object = JsonObject> = (
   fields: ContextView<Fields>,
@@ -26,7 +26,11 @@ export type ContextUpdate<Fields extends object = JsonObject> = (
   | { [Name in keyof Fields]?: Fields[Name] | undefined }
   | Promise<undefined | void | readonly ContextChange[] | { [Name in keyof Fields]?: Fields[Name] | undefined }>;
 
-/** The operations of an update, each from the version that was read. Fields that stay as they are need none. */
+/**
+ * The operations of an update, each from the version that was read. Fields that stay as they are need none.
+ *
+ * @throws ReachError `invalid_request` when what it returned is none of what it may be, or would lose what it changed
+ */
 export async function operationsOf<Fields extends object>(
   context: Context,
   change: ContextUpdate<Fields>,
@@ -34,11 +38,48 @@ export async function operationsOf<Fields extends object>(
   const before = textsOf(context);
   const draft = valuesOf(context);
   const said = await change(draft as ContextView<Fields>, context);
-  if (Array.isArray(said)) return (said as readonly ContextChange[]).map((each) => guarded(each, context));
-  const after = said === undefined ? withDeletions(before, draft) : new Map(Object.entries(said as object));
+  const changed = changesOf(before, withDeletions(before, draft));
+  if (said === undefined || said === draft) return changed.map((each) => guarded(each, context));
+  const returned = returnedBy(said, before);
+  const lost = changed.find((change) => !returned.some((each) => holds(each, change)));
+  if (lost) throw misused(`changed \`${lost.field}\`, but what it returned does not have that`);
+  return returned.map((each) => guarded(each, context));
+}
+
+function changesOf(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, unknown>): ContextChange[] {
   const changes = [...after].filter(([field, value]) => exactText(field, value) !== before.get(field));
   return changes.map(([field, value]) =>
-    guarded(value === undefined ? { op: 'delete', field } : { op: 'set', field, value: value as Json }, context),
+    value === undefined ? { op: 'delete', field } : { op: 'set', field, value: value as Json },
+  );
+}
+
+function returnedBy(said: unknown, before: ReadonlyMap<string, string>): readonly ContextChange[] {
+  if (Array.isArray(said)) return said as readonly ContextChange[];
+  if (isPlain(said)) return changesOf(before, new Map(Object.entries(said)));
+  throw misused(`returned ${said === null ? 'null' : `a ${typeof said}`} that is neither fields nor operations`);
+}
+
+/** True where a returned change writes what was made of the field; an append is made from what was there. */
+function holds(returned: ContextChange | null, change: ContextChange): boolean {
+  if (returned?.field !== change.field) return false;
+  return (
+    returned.op === 'append' || exactText(change.field, valueOf(returned)) === exactText(change.field, valueOf(change))
+  );
+}
+
+const valueOf = (change: ContextChange) => (change.op === 'delete' ? undefined : change.value);
+
+/** Not an instance of a class; of any realm. */
+function isPlain(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function misused(what: string): ReachError {
+  return new ReachError(
+    'invalid_request',
+    `The function of the update ${what}; write \`(fields) => { fields.total = 2; }\` with braces, or return \`{ total: 2 }\` or operations`,
   );
 }
 

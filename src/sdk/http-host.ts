@@ -9,7 +9,7 @@ import type { AgentLog, HttpHostOptions } from './agent-types';
 import { stopReason, type CallRunner, type RunningCall } from './call-runner';
 import { readJson, refuse, send, sendError } from './http-wire';
 import type { LateDelivery } from './late-delivery';
-import { settledWithin } from './time';
+import { Budget, settledWithin } from './time';
 
 /** What a {@link HttpHost} is made of. */
 export interface HttpHostParts {
@@ -22,7 +22,7 @@ export interface HttpHostParts {
 
 /** Outlives the idle time of the gateway's pool, so that a kept connection is not closed under a request, ms. */
 const KEEP_ALIVE_MS = 65_000;
-/** How long aborted handlers may take to notice before their connections are cut, ms. */
+/** How long aborted handlers may take to notice, and answers to leave when the grace is over, before connections are cut, ms. */
 const ABORT_GRACE_MS = 1_000;
 
 /**
@@ -32,6 +32,9 @@ const ABORT_GRACE_MS = 1_000;
 export class HttpHost implements AgentHost {
   readonly ended: Promise<void>;
   readonly #server: Server;
+  /** Requests whose answer has not left yet. */
+  #unanswered = 0;
+  #allAnswered: () => void = () => undefined;
 
   private constructor(
     private readonly runner: CallRunner,
@@ -39,7 +42,10 @@ export class HttpHost implements AgentHost {
     private readonly late: LateDelivery,
     private readonly log: AgentLog,
   ) {
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer((request, response) => {
+      this.#count(response);
+      void this.#serve(request, response);
+    });
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.ended = new Promise((resolve, reject) => this.#server.once('close', resolve).once('error', reject));
     this.ended.catch(() => undefined);
@@ -63,15 +69,30 @@ export class HttpHost implements AgentHost {
   }
 
   async drain(graceMs: number): Promise<void> {
+    const budget = new Budget(graceMs);
     this.#server.close();
     this.#server.closeIdleConnections();
     if (!(await settledWithin(this.runner.idle(), graceMs))) {
       this.runner.abortAll();
       await settledWithin(this.runner.idle(), ABORT_GRACE_MS);
     }
-    await settledWithin(this.late.settled(), ABORT_GRACE_MS);
-    await new Promise((resolve) => setImmediate(resolve)); // lets the last answers leave
+    // An answer that is larger than what a socket takes at once needs a while to leave.
+    const gone = Promise.all([this.#answered(), this.late.settled()]);
+    await settledWithin(gone, Math.max(budget.remainingMs, ABORT_GRACE_MS));
     this.#server.closeAllConnections();
+  }
+
+  #count(response: ServerResponse): void {
+    this.#unanswered += 1;
+    response.once('close', () => {
+      this.#unanswered -= 1;
+      if (this.#unanswered === 0) this.#allAnswered();
+    });
+  }
+
+  /** Resolves when every answer has left, or its caller. */
+  async #answered(): Promise<void> {
+    if (this.#unanswered > 0) await new Promise<void>((resolve) => (this.#allAnswered = resolve));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -47,11 +47,15 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Answers with JSON; nothing when the caller has hung up. */
+/**
+ * Answers with JSON; nothing when the caller has hung up. The answer ends only when the system has taken all of it: a server that
+ * closes takes the connection of one that has ended for idle, and destroys it with what still waits to leave.
+ */
 export function send(response: ServerResponse, status: number, body: object, type = 'application/json'): void {
   if (response.headersSent || response.destroyed) return;
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) }).end(text);
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
+  response.write(text, () => response.end());
 }
 
 /** Answers with the error as a problem document, `Retry-After` in whole seconds. */

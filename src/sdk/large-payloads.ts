@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chunksOf, MAX_CHUNK_BYTES } from '../protocol/payload-ref';
 import type { JsonObject } from '../protocol/shapes';
+import type { Budget } from './time';
 import type { Transport } from './transport';
 
 /** Chunks that are on their way at once. */
@@ -14,8 +15,13 @@ const WHOLE_TIMEOUT_MS = 60_000;
 export class LargePayloads {
   constructor(private readonly transport: Transport) {}
 
-  /** Uploads content under a message id and returns its reference. Repeating it sends what is missing. */
-  async upload(content: Uint8Array, messageId: string, signal?: AbortSignal): Promise<string> {
+  /**
+   * Uploads content under a message id and returns its reference. Repeating it sends what is missing.
+   *
+   * @param budget for the whole of it; without one only each request is limited
+   */
+  async upload(content: Uint8Array, messageId: string, signal?: AbortSignal, budget?: Budget): Promise<string> {
+    const within = (ms: number) => Math.min(ms, budget?.remainingMs ?? Infinity);
     const path = `/v1/payloads/${encodeURIComponent(messageId)}`;
     const left = chunksOf(content);
     const send = async () => {
@@ -27,7 +33,7 @@ export class LargePayloads {
           path: chunk,
           body: bytes,
           signal,
-          timeoutMs: CHUNK_TIMEOUT_MS,
+          timeoutMs: within(CHUNK_TIMEOUT_MS),
           retry: 'always',
         });
       }
@@ -40,7 +46,7 @@ export class LargePayloads {
       path: `${path}:complete`,
       body: { chunks, sha256 },
       signal,
-      timeoutMs: WHOLE_TIMEOUT_MS,
+      timeoutMs: within(WHOLE_TIMEOUT_MS),
       retry: 'always',
     });
     return body.payload_ref;

@@ -67,6 +67,8 @@ export class QueueConnection {
   readonly #reader: Redis;
   /** Redis's number of the reading connection. */
   #readerId: number | undefined;
+  /** Where the next look for dropped messages begins. */
+  #claimFrom = '0-0';
 
   constructor({ place, consumer, options }: QueueConnectionParts) {
     this.#queue = place.queue;
@@ -98,8 +100,12 @@ export class QueueConnection {
     this.#reader.on('ready', () => void this.#learnId());
   }
 
-  /** Connects and makes the group. Waits for a Redis that is not there yet. @throws ReachError `engine_unavailable`, `unauthorized` */
-  async open(withinMs: number): Promise<void> {
+  /**
+   * Connects and makes the group. Waits for a Redis that is not there yet.
+   *
+   * @throws ReachError `engine_unavailable`, `unauthorized`, `forbidden`; the signal's reason
+   */
+  async open(withinMs: number, signal: AbortSignal): Promise<void> {
     const endsAtMs = monotonic() + withinMs;
     let refused: unknown;
     const heard = (error: unknown) => void (refused = error);
@@ -113,7 +119,7 @@ export class QueueConnection {
           const cause = isReply(caught) ? caught : (refused ?? caught);
           if (isReply(cause)) throwIfHopeless(cause);
           if (monotonic() + RETRY_MS > endsAtMs) throw unreachable(cause);
-          await sleep(RETRY_MS * (0.5 + Math.random()));
+          await sleep(RETRY_MS * (0.5 + Math.random()), signal);
         }
       }
     } finally {
@@ -151,10 +157,14 @@ export class QueueConnection {
     if (this.#readerId !== undefined) await this.#commands.client('UNBLOCK', this.#readerId);
   }
 
-  /** Takes over messages whose holders gave no sign for `idleMs`. */
+  /**
+   * Takes over messages whose holders gave no sign for `idleMs`, at most `count`. Redis looks at ten times as many at once and says
+   * where it stopped (`0-0` at the end): the next look goes on from there, else what lies behind many live ones is never found.
+   */
   async claim(idleMs: number, count: number): Promise<QueueEntry[]> {
     const group = [QUEUE_GROUP, this.#consumer] as const;
-    const answer = await this.#commands.xautoclaim(this.#queue, ...group, idleMs, '0', 'COUNT', count);
+    const answer = await this.#commands.xautoclaim(this.#queue, ...group, idleMs, this.#claimFrom, 'COUNT', count);
+    this.#claimFrom = String(answer[0]);
     const entries = answer[1] as ([string, string[]] | null)[];
     return entries.flatMap((entry) => (entry?.[1] ? [asEntry(entry)] : []));
   }

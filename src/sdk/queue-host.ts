@@ -5,7 +5,7 @@ import type { AgentHost } from './agent-host';
 import type { QueueHostOptions } from './agent-types';
 import { isReply, QueueConnection } from './queue-connection';
 import { QueueDeliveries, type QueueDeliveriesParts } from './queue-deliveries';
-import { settledWithin, sleep } from './time';
+import { Budget, settledWithin, sleep } from './time';
 
 /** What a {@link QueueHost} is made of. */
 export interface QueueHostParts extends Omit<QueueDeliveriesParts, 'connection' | 'options'> {
@@ -14,6 +14,8 @@ export interface QueueHostParts extends Omit<QueueDeliveriesParts, 'connection' 
   maxConcurrency: number;
   /** How long to wait for a Redis that is not there yet, ms. */
   startTimeoutMs: number;
+  /** Aborts when the agent is to leave, be it before it has started. */
+  leaving: AbortSignal;
   options: QueueHostOptions;
 }
 
@@ -27,7 +29,7 @@ const BEATS_PER_CLAIM = 3;
 const MIN_CLAIM_MS = 100;
 /** Pause after a failed read, ms, ±50 %. */
 const RETRY_MS = 200;
-/** How long aborted handlers may take to notice before their connection is closed, ms. */
+/** How long aborted handlers may take to notice, and late results to leave when the grace is over, ms. */
 const ABORT_GRACE_MS = 1_000;
 
 /**
@@ -57,12 +59,13 @@ export class QueueHost implements AgentHost {
     this.ended = new Promise((resolve) => (this.#settleEnd = resolve));
   }
 
-  /** Connects and begins to take calls. @throws ReachError `engine_unavailable`, `unauthorized`, `forbidden` */
+  /** Connects and begins to take calls. @throws ReachError `engine_unavailable`, `unauthorized`, `forbidden`; the reason of `leaving` */
   static async start(parts: QueueHostParts): Promise<QueueHost> {
     const host = new QueueHost(parts);
     try {
-      await host.#connection.open(parts.startTimeoutMs);
+      await host.#connection.open(parts.startTimeoutMs, parts.leaving);
       await host.#connection.forgetConsumers().catch(() => undefined);
+      parts.leaving.throwIfAborted();
     } catch (caught) {
       host.#connection.close();
       throw caught;
@@ -72,6 +75,7 @@ export class QueueHost implements AgentHost {
   }
 
   async drain(graceMs: number): Promise<void> {
+    const budget = new Budget(graceMs);
     this.#draining.abort();
     this.#hasRoom();
     await this.#connection.wake().catch(() => undefined);
@@ -79,7 +83,7 @@ export class QueueHost implements AgentHost {
       this.parts.runner.abortAll();
       await settledWithin(this.#idle(), ABORT_GRACE_MS);
     }
-    await settledWithin(this.parts.late.settled(), ABORT_GRACE_MS);
+    await settledWithin(this.parts.late.settled(), Math.max(budget.remainingMs, ABORT_GRACE_MS));
     this.#deliveries.close();
     this.#closed.abort();
     await this.#connection.forgetConsumers().catch(() => undefined);

@@ -48,7 +48,7 @@ export class ReachCalls {
     const envelope = { ...draft, message_id: draft.message_id ?? uuidv7(), timeout_ms: timeoutMs };
     const budget = new Budget(timeoutMs + VERDICT_GRACE_MS, this.#clock);
     const waitSec = Math.max(1, Math.min(POST_WAIT_SEC, Math.ceil(timeoutMs / 1000)));
-    const sent = await this.#withoutLargePayload(envelope, options.signal);
+    const sent = await this.#withoutLargePayload(envelope, { budget, signal: options.signal });
     const first = await this.#post<ReachResult<T> | Receipt>(sent, {
       prefer: `wait=${waitSec}`,
       waitSec,
@@ -63,7 +63,8 @@ export class ReachCalls {
   /** See `AgentReachClient.send`. */
   async send(draft: EnvelopeDraft, options: RequestOptions): Promise<Receipt> {
     const whole = { mode: 'async' as const, ...draft, message_id: draft.message_id ?? uuidv7() };
-    const envelope = await this.#withoutLargePayload(whole, options.signal);
+    const upload = new Budget(draft.timeout_ms ?? Infinity, this.#clock);
+    const envelope = await this.#withoutLargePayload(whole, { budget: upload, signal: options.signal });
     const budget = new Budget(Math.min(draft.timeout_ms ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS), this.#clock);
     return this.#post<Receipt>(envelope, { prefer: 'respond-async', waitSec: 0, budget, signal: options.signal });
   }
@@ -113,12 +114,15 @@ export class ReachCalls {
    * The envelope as text; with its payload uploaded in chunks where that is large (R8). Uploading again what was uploaded
    * before sends nothing twice that the gateway has.
    */
-  async #withoutLargePayload(envelope: EnvelopeDraft & { message_id: string }, signal?: AbortSignal): Promise<string> {
+  async #withoutLargePayload(
+    envelope: EnvelopeDraft & { message_id: string },
+    { budget, signal }: { budget?: Budget; signal?: AbortSignal } = {},
+  ): Promise<string> {
     const text = JSON.stringify(envelope);
     const { payload, ...rest } = envelope;
     const content = payload && text.length * 3 > MAX_CHUNK_BYTES ? compactOver(payload, MAX_CHUNK_BYTES) : null;
     if (!content) return text;
-    const payload_ref = await this.#payloads.upload(content, envelope.message_id, signal);
+    const payload_ref = await this.#payloads.upload(content, envelope.message_id, signal, budget);
     return JSON.stringify({ ...rest, payload_ref });
   }
 

@@ -66,4 +66,22 @@ describe('pauseMs', () => {
     expect(pauseMs(1, 7_000, () => 0)).toBe(7_000);
     expect(pauseMs(9, 1, () => 0)).toBe(1_000);
   });
+
+  it('spreads out those who were asked for the same', () => {
+    expect(pauseMs(1, 1_000, () => 0.5)).toBe(1_250);
+    expect(pauseMs(1, 60_000, () => 0.5)).toBe(61_000);
+    const property = fc.property(
+      fc.integer({ min: 1, max: 100 }),
+      fc.integer({ min: 1, max: 600_000 }),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      (n, asked, x) => {
+        const least = pauseMs(n, asked, () => 0);
+        expect(least).toBeGreaterThanOrEqual(asked);
+        const more = pauseMs(n, asked, () => x) - least;
+        expect(more).toBeGreaterThan(x * Math.min(2_000, asked / 2) - 0.001);
+        expect(more).toBeLessThanOrEqual(2_000);
+      },
+    );
+    fc.assert(property);
+  });
 });

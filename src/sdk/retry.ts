@@ -82,10 +82,12 @@ export function mayRepeat(failure: Failure, rule: RetryRule): boolean {
 }
 
 /**
- * The pause before repeat number `n` (1 = the first): 100 ms doubled each time up to 2 s, ±50 % jitter (R26), and never
- * less than what `Retry-After` asks for.
+ * The pause before repeat number `n` (1 = the first): 100 ms doubled each time up to 2 s, ±50 % jitter (R26). It is never
+ * less than what `Retry-After` asks for; up to half of that, at most 2 s, comes on top, as everybody is asked for the same.
  */
 export function pauseMs(n: number, retryAfterMs: number | undefined, random: () => number): number {
-  const own = Math.min(CAP_MS, BASE_MS * 2 ** Math.min(n - 1, 16)) * (0.5 + random());
-  return Math.max(own, retryAfterMs ?? 0);
+  const own = Math.min(CAP_MS, BASE_MS * 2 ** Math.min(n - 1, 16));
+  const asked = retryAfterMs ?? 0;
+  const spread = Math.min(CAP_MS, Math.max(own, asked / 2));
+  return Math.max(own / 2, asked) + spread * random();
 }

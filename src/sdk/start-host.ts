@@ -15,6 +15,8 @@ export interface StartHostParts {
   maxConcurrency: number;
   /** How long to wait for a broker that is not there yet, ms. */
   startTimeoutMs: number;
+  /** Aborts when the agent is to leave, be it before it has started. */
+  leaving: AbortSignal;
   log: AgentLog;
   /** To the gateway: late results, large payloads. */
   transport: Transport;

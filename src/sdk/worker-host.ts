@@ -6,7 +6,7 @@ import { MAX_INLINE_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
 import { AGENT_ACTIVITY, type WorkerAnswer, type WorkerCall, type WorkerFailureDetail } from '../protocol/worker-wire';
 import type { AgentHost } from './agent-host';
-import { CallStopped, type StopReason } from './agent-errors';
+import { CallStopped, failureOf, type StopReason } from './agent-errors';
 import type { AgentLog, WorkerHostOptions } from './agent-types';
 import { uploaded, withPayload, type PayloadStore } from './by-reference';
 import { stopReason, type CallRunner } from './call-runner';
@@ -126,8 +126,10 @@ function activityOf({
       if (!content) return { output, ...detail };
       return { output: {}, output_ref: await uploaded(content, payloads, cancelled), ...detail };
     } catch (caught) {
-      if (stopReason(cancelled) === 'cancelled') throw new CancelledFailure('The attempt was cancelled');
-      throw toFailure(ReachError.from(caught), detail);
+      const stopped = stopReason(cancelled);
+      if (stopped === 'cancelled') throw new CancelledFailure('The attempt was cancelled');
+      // A transfer that is stopped throws why, which has no code of its own.
+      throw toFailure(caught instanceof ReachError ? caught : failureOf(caught, stopped), detail);
     } finally {
       stopBeating();
     }

@@ -245,6 +245,22 @@ const program = redisProgram();
     await waitFor('nothing left', async () => (await leftovers()).join() === 'text');
   });
 
+  it('takes any number of calls that wait for a broker, without a warning of leaking listeners', async () => {
+    const { connect } = Redis.prototype;
+    let [waiting, allowed] = [0, 0];
+    const watched = jest.spyOn(Redis.prototype, 'connect').mockImplementationOnce(function (this: Redis) {
+      this.on('newListener', () => (waiting = Math.max(waiting, this.listenerCount('ready') + 1)));
+      allowed = this.getMaxListeners() || Infinity;
+      return connect.call(this);
+    });
+    const descriptor = descriptorOf('redis://127.0.0.1:1');
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => failure(invoke({}, { descriptor }))));
+    watched.mockRestore();
+    expect(outcomes.map((outcome) => outcome?.code)).toEqual(outcomes.map(() => 'agent_unavailable'));
+    expect(waiting).toBeGreaterThanOrEqual(20);
+    expect(allowed).toBeGreaterThanOrEqual(waiting);
+  });
+
   it('counts calls and connections, those that fail too, so that the doctor can tell', async () => {
     const ledger = new ConnectionLedger();
     const counting = {

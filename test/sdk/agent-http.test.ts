@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import {
   AgentBusy,
   AgentFailed,
@@ -235,6 +235,46 @@ describe('leaving', () => {
     expect(gateway.requests('DELETE', /./)[0]?.query.get('epoch')).toBe('1');
     expect(agent.registration).toBe('stopped');
     await expect(fetch(kept)).rejects.toThrow();
+  });
+
+  it.each([
+    ['has just begun to leave', 0],
+    ['comes while it waits', 300],
+  ])('lets an answer leave that is larger than what a socket takes at once: one that %s', async (_, afterMs) => {
+    const { begun, release, handler } = gate();
+    const text = 'x'.repeat(8_388_608);
+    await serve(async (payload, context) => ({ ...(await handler(payload, context)), text }), {
+      deduplication: 'off',
+    });
+    const headers = { 'content-type': 'application/json' };
+    const request = httpRequest(agent.url ?? '', { method: 'POST', headers });
+    request.end(JSON.stringify(call()));
+    await begun;
+    const drained = agent.drain();
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    release();
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    // A slow caller: the handler has ended, and most of the answer is still here.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    let bytes = 0;
+    for await (const part of response as AsyncIterable<Buffer>) bytes += part.length;
+    expect(bytes).toBeGreaterThan(text.length);
+    await drained;
+  });
+
+  it('does not wait for a caller who takes no answer beyond the grace', async () => {
+    await serve(() => ({ text: 'x'.repeat(16_777_216) }), { deduplication: 'off', drainTimeoutMs: 100 });
+    const request = httpRequest(agent.url ?? '', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    request.on('error', () => undefined).end(JSON.stringify(call()));
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.on('error', () => undefined);
+    const before = performance.now();
+    await agent.drain();
+    expect(performance.now() - before).toBeLessThan(5_000);
+    request.destroy();
   });
 
   it('aborts what is left when the grace is over', async () => {

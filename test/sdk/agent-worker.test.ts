@@ -227,6 +227,40 @@ it('reports a call it had to drop as passing, not as cancelled', async () => {
   expect(await handle.result()).toMatchObject({ kind: 'failure', type: 'agent_unavailable', nonRetryable: false });
 });
 
+it.each<[what: string, more: Partial<WorkerCall>, transfer: string]>([
+  ['a payload that it fetches', { payload_ref: `sha256:${'a'.repeat(64)}:300000` }, 'GET'],
+  ['an answer that it uploads', {}, 'PUT'],
+])('reports %s and has to drop as passing', async (_, more, transfer) => {
+  const queue = await serve(() => ({ text: 'x'.repeat(300_000) }), { drainTimeoutMs: 200, deduplication: 'off' });
+  gateway.script = (seen) => (seen.path.startsWith('/v1/payloads/') ? 'hang' : registry.answer(seen));
+  const handle = await begin(queue, more);
+  await gateway.until(() => gateway.requests(transfer, /^\/v1\/payloads\//).length > 0);
+  await agent.drain();
+  expect(await handle.result()).toMatchObject({ kind: 'failure', type: 'agent_unavailable', nonRetryable: false });
+});
+
+it('leaves no worker behind when it is told to leave while it starts', async () => {
+  ({ gateway, registry } = await startRegistry());
+  const queue = `agent-${suffix}-${(nth += 1)}`;
+  registry.worker = { address, namespace: 'default', task_queue: queue };
+  const handler = jest.fn(() => ({}));
+  agent = new ReachAgent({
+    descriptor: echoDescriptor('worker'),
+    gateway: gateway.url,
+    handlers: { echo: handler },
+    log: quietLog(),
+  });
+  agent.once('registered', () => void agent.drain());
+  await expect(agent.start()).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('while it was starting'),
+  });
+  expect(agent.registration).toBe('stopped');
+  expect(gateway.requests('DELETE', /./)).toHaveLength(1);
+  expect(await (await begin(queue, {}, 100)).result()).toMatchObject({ kind: 'timeout' });
+  expect(handler).not.toHaveBeenCalled();
+});
+
 it('follows Temporal to the place that a new registration names, and leaves the old one', async () => {
   const old = await serve((payload) => ({ text: payload.text }));
   expect((await ask(old)).answer).toBeDefined();

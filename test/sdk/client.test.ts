@@ -232,6 +232,22 @@ describe('waiting and stopping', () => {
   });
 });
 
+describe('a large payload and a gateway that is away', () => {
+  const payload = { text: 'x'.repeat(400_000) };
+
+  it.each<[what: string, ask: () => Promise<unknown>]>([
+    ['invoke', () => client.invoke({ ability: 'echo', payload }, { timeoutMs: 200 })],
+    ['send', () => client.send({ ability: 'echo', payload, timeout_ms: 200 })],
+  ])('%s fails within its time', async (_, ask) => {
+    await start(() => DONE);
+    await gateway.close();
+    const before = performance.now();
+    expect((await failure(ask())).code).toBe('engine_unavailable');
+    // An invoke listens for 3 s more than the reach may take.
+    expect(performance.now() - before).toBeLessThan(8_000);
+  });
+});
+
 describe('the rest of the API', () => {
   it('asks for each resource where the contract has it', async () => {
     await start((seen) => ({

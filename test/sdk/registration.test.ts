@@ -116,6 +116,30 @@ describe('joining', () => {
   });
 });
 
+describe('leaving while it starts', () => {
+  const left = { code: 'invalid_request', message: expect.stringContaining('while it was starting') };
+
+  it('does not wait for a broker that is not there', async () => {
+    const endpoint = { protocol: 'mq', address: 'redis://127.0.0.1:1' };
+    const { agent } = make({ descriptor: { ...echoDescriptor('http'), endpoint } as never, startTimeoutMs: 60_000 });
+    const start = expect(agent.start()).rejects.toMatchObject(left);
+    const before = performance.now();
+    await agent.drain();
+    await start;
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(gateway.seen).toEqual([]);
+  });
+
+  it('closes the port that it was about to listen on, and registers nothing', async () => {
+    const { agent } = make();
+    const start = expect(agent.start()).rejects.toMatchObject(left);
+    await agent.stop();
+    await start;
+    expect([agent.url, agent.registration]).toEqual([undefined, 'stopped']);
+    expect(gateway.seen).toEqual([]);
+  });
+});
+
 describe('staying', () => {
   it('sends status, load and work in hand with every heartbeat', async () => {
     const release: (() => void)[] = [];

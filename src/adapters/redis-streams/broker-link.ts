@@ -90,6 +90,7 @@ export class BrokerLink {
     } as RedisOptions) as Redis & Scripts;
     this.#reader = new Redis({ ...common(options), socketTimeout: SILENCE_MS });
     for (const each of [this.#commands, this.#reader]) each.on('error', () => undefined); // each command tells of it
+    this.#commands.setMaxListeners(0); // each call that waits for a connection listens to it
     // What was read is removed, so that reading from the beginning is right even where Redis's clock was set back.
     this.#reader.on('ready', () => (this.#read = '0'));
     this.#commands.on('error', () => this.#commands.status !== 'ready' && counting.onConnectFailed?.(this.#origin));

@@ -16,6 +16,7 @@ import type {
   DeduplicationComplete,
   DeduplicationCompleteAnswer,
 } from '../../protocol/deduplication';
+import { loggable } from '../../protocol/queue-wire';
 import type { JsonObject } from '../../protocol/shapes';
 import { BEGIN, COMPLETE } from './redis-scripts';
 import type { DeduplicationStore } from './store';
@@ -63,13 +64,14 @@ export class RedisDeduplicationStore implements DeduplicationStore {
   }
 
   async begin({ key, fence, ttlMs }: DeduplicationBegin): Promise<DeduplicationBeginAnswer> {
-    const [status, output] = await this.#redis.reachBegin(key, fence ?? '', ttlMs);
+    const [status, output] = await this.#redis.reachBegin(key, fence ?? '', ttlMs).catch(withoutCommand);
     if (status === 'done') return { status, output: JSON.parse(output ?? '') as JsonObject };
     return { status: status === 'free' ? 'free' : 'superseded' };
   }
 
   async complete({ key, fence, output, ttlMs }: DeduplicationComplete): Promise<DeduplicationCompleteAnswer> {
-    const [status, other] = await this.#redis.reachComplete(key, fence, ttlMs, JSON.stringify(output));
+    const text = JSON.stringify(output);
+    const [status, other] = await this.#redis.reachComplete(key, fence, ttlMs, text).catch(withoutCommand);
     if (status === 'recorded') return { status };
     return { status: 'superseded', output: other === undefined ? null : (JSON.parse(other) as JsonObject) };
   }
@@ -79,4 +81,9 @@ export class RedisDeduplicationStore implements DeduplicationStore {
     this.#redis.disconnect();
     return Promise.resolve();
   }
+}
+
+/** The agent logs it, and the command that failed has the password or the whole output in its arguments. */
+function withoutCommand(caught: unknown): never {
+  throw loggable(caught);
 }
