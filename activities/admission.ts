@@ -47,11 +47,13 @@ export async function admit(deps: ActivityDependencies, request: AdmissionReques
   try {
     const limits = { limit: deps.limitOf(agent), ...placesOf(deps, agent) };
     places.push(await bulkheads.enter({ key: agent.name, ...limits, ...patience }));
-    const instance = pick(deps, request);
+    const countOf = countsOf(deps, agent);
+    const instance = pick(deps, request, countOf);
     if (!instance) throw request.mayWait && isManned(deps, agent) ? allBusy(agent) : nobodyReady(agent);
     const limit = instance.max_concurrency;
     if (limit !== null) {
-      const inFlight = countAt(deps, agent, instance);
+      const count = countOf(instance);
+      const inFlight = count && { inFlight: count };
       places.push(await bulkheads.enter({ key: placeOf(agent, instance), limit, ...inFlight, ...patience }));
     }
     const key = { agentName: agent.name, agentVersion: agent.version, ability };
@@ -74,15 +76,15 @@ export function isTurnedAway({ code }: ReachError): boolean {
 }
 
 /** One with a free place, better one that has not failed this reach; when none is free, one to queue at. */
-function pick(deps: ActivityDependencies, { agent, ability, avoid }: AdmissionRequest): InstanceState | null {
-  const { stats } = deps.world();
+function pick(
+  deps: ActivityDependencies,
+  { agent, ability, avoid }: AdmissionRequest,
+  countOf: CountOf,
+): InstanceState | null {
   const isFull = (instance: InstanceState) => {
-    const { instance_id: id, max_concurrency: limit } = instance;
+    const limit = instance.max_concurrency;
     if (limit === null) return false;
-    return (
-      deps.bulkheads.isFull(placeOf(agent, instance), limit) ||
-      (stats.instance(agent.name, id)?.in_flight ?? 0) >= limit
-    );
+    return deps.bulkheads.isFull(placeOf(agent, instance), limit) || (countOf(instance)?.() ?? 0) >= limit;
   };
   const choose = (options: { exclude?: string[]; isFull: typeof isFull }) =>
     deps.router.pickInstance(agent.name, agent.version, ability, options);
@@ -106,15 +108,13 @@ function placesOf(deps: ActivityDependencies, { name }: AgentVersion): { places?
   return places.length > 0 && places.length === callable.length ? { places } : {};
 }
 
-/** Calls under way at an instance; not told of one whose id, that of an address, counts for several versions. */
-function countAt(
-  deps: ActivityDependencies,
-  { name }: AgentVersion,
-  { instance_id: id }: InstanceState,
-): { inFlight?: () => number } {
-  const namesakes = versionsOf(deps, name).filter(({ instances }) => instances.some((one) => one.instance_id === id));
-  if (namesakes.length > 1) return {};
-  return { inFlight: () => deps.world().stats.instance(name, id)?.in_flight ?? 0 };
+/** Counts the calls under way at an instance; null for one whose id, that of an address, counts for several versions. */
+type CountOf = (instance: InstanceState) => (() => number) | null;
+
+function countsOf(deps: ActivityDependencies, { name, version }: AgentVersion): CountOf {
+  const others = versionsOf(deps, name).filter((other) => other.version !== version);
+  const shared = new Set(others.flatMap(({ instances }) => instances.map(({ instance_id }) => instance_id)));
+  return ({ instance_id: id }) => (shared.has(id) ? null : () => deps.world().stats.instance(name, id)?.in_flight ?? 0);
 }
 
 function versionsOf(deps: ActivityDependencies, name: string): AgentVersion[] {

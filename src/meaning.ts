@@ -49,10 +49,12 @@ export function createRouter(
     router,
     vectors: () => (embedder === null ? 'lexical' : warming.state()),
     comparer({ model, extra }) {
-      const texts = [...router.texts(), ...extra];
-      return model === undefined
-        ? { compare: comparerOf(matcher, texts), close: async () => undefined }
-        : otherModel(config, { model, texts });
+      const known = router.texts();
+      const texts = [...known, ...extra];
+      if (model !== undefined) return otherModel(config, { model, texts });
+      const keys = new Set(known.map(({ key }) => key));
+      const isKnown = extra.every(({ key }) => keys.has(key));
+      return { compare: comparerOf(isKnown ? matcher : trial(embedder, texts), texts), close: async () => undefined };
     },
     async close() {
       warming.stop();
@@ -74,7 +76,7 @@ function embedderOf({ embeddings }: Config) {
   });
 }
 
-/** How long a replay waits for vectors of a model that nothing is cached of, ms. */
+/** How long a replay waits for vectors that nobody has asked for before, ms. */
 const REPLAY_PATIENCE_MS = 30_000;
 
 function otherModel(config: Config, { model, texts }: { model: string; texts: AbilityText[] }): ClosableComparer {
@@ -87,6 +89,15 @@ function otherModel(config: Config, { model, texts }: { model: string; texts: Ab
     });
   const matcher = new SemanticMatcher({ embedder, fallback: new LexicalMatcher(), patienceMs: REPLAY_PATIENCE_MS });
   return { compare: comparerOf(matcher, texts, { strict: true }), close: () => embedder.close() };
+}
+
+/** For agents that are only tried: fit and rarity are measured over all that a matcher knows, and requests have the other one. */
+function trial(embedder: ReturnType<typeof embedderOf>, texts: readonly AbilityText[]): Matcher {
+  const fallback = new LexicalMatcher();
+  const matcher = embedder ? new SemanticMatcher({ embedder, fallback, patienceMs: REPLAY_PATIENCE_MS }) : fallback;
+  // Comparisons wait for it, and what fails here fails them too.
+  void matcher.prepare(texts).catch(() => undefined);
+  return matcher;
 }
 
 function matcherOf({ embeddings }: Config, embedder: ReturnType<typeof embedderOf>): Matcher {

@@ -9,9 +9,13 @@ export interface VectorCacheOptions {
   file?: string;
   /** Vectors in memory, the least recently used go first. Default 100,000 (150 MB of 384 dimensions, when full). */
   maxEntries?: number;
+  /** Memory that they may take, bytes: what limits those of many dimensions. Default 256 MiB, as the file. */
+  maxBytes?: number;
   /** Size of the file, bytes. Default 256 MiB. */
   maxFileBytes?: number;
 }
+
+const MAX_BYTES = 256 * 1_048_576;
 
 /** Vectors by the SHA-256 of model and text: in memory, and on disk so that a restart need not compute them again. */
 export class VectorCache {
@@ -20,9 +24,15 @@ export class VectorCache {
   private readonly file: VectorFile | null;
   private loading: Promise<void> | null = null;
 
-  constructor({ model, file, maxEntries = 100_000, maxFileBytes = 256 * 1_048_576 }: VectorCacheOptions) {
+  constructor({
+    model,
+    file,
+    maxEntries = 100_000,
+    maxBytes = MAX_BYTES,
+    maxFileBytes = MAX_BYTES,
+  }: VectorCacheOptions) {
     this.model = model;
-    this.entries = new VectorTable(maxEntries);
+    this.entries = new VectorTable({ maxEntries, maxBytes });
     this.file = file === undefined ? null : new VectorFile(file, maxFileBytes);
   }
 
@@ -49,8 +59,7 @@ export class VectorCache {
   }
 
   private async readFile(): Promise<void> {
-    const records = await (this.file?.load() ?? Promise.resolve([])).catch(() => []);
-    for (const { hash, vector } of records) this.entries.set(hash, vector);
+    await this.file?.load(({ hash, vector }) => this.entries.set(hash, vector)).catch(() => undefined);
   }
 
   private hashOf(text: string): string {

@@ -1,11 +1,15 @@
 import { open, readFile, rename, truncate, mkdir, type FileHandle } from 'node:fs/promises';
+import { endianness } from 'node:os';
 import { dirname } from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 
 const HASH_BYTES = 32;
 /** hash, number of dimensions (uint16), vector (float32 little-endian each), CRC-32 of all before. */
 const OVERHEAD_BYTES = HASH_BYTES + 2 + 4;
 const MAX_DIMENSIONS = 16_384;
+/** Records handled before the others of this process, who have leases to renew, get a turn: a few milliseconds of work. */
+const RECORDS_AT_ONCE = 1_000;
 
 /** A vector under the hex SHA-256 of its model and text. */
 export interface StoredVector {
@@ -28,18 +32,20 @@ export class VectorFile {
     private readonly maxBytes: number,
   ) {}
 
-  /** All sound records, oldest first; an absent file has none. */
-  async load(): Promise<StoredVector[]> {
+  /** Hands over all sound records, oldest first; an absent file has none. Lets others run while it reads. */
+  async load(take: (record: StoredVector) => void): Promise<void> {
     const content = await readFile(this.path).catch(() => Buffer.alloc(0));
-    const { records, soundBytes } = readRecords(content);
+    const soundBytes = await readRecords(content, take);
     if (soundBytes < content.length) await truncate(this.path, soundBytes);
     this.bytes = soundBytes;
-    return records;
   }
 
-  /** Appends records. `keep` says what to start anew with when the file would grow too large. */
+  /**
+   * Appends records; when that fails they are missing, and later ones are written all the same. `keep` says what to start anew
+   * with when the file would grow too large; it is read in turns, between which others run.
+   */
   append(records: StoredVector[], keep: () => Iterable<StoredVector>): Promise<void> {
-    this.writing = this.writing.then(() => this.write(records, keep));
+    this.writing = this.writing.catch(() => undefined).then(() => this.write(records, keep));
     return this.writing;
   }
 
@@ -53,7 +59,7 @@ export class VectorFile {
     const block = Buffer.concat(records.map(toRecord));
     if (this.bytes + block.length > this.maxBytes) return this.startAnew(keep());
     this.handle ??= await this.openForAppend(this.path);
-    await this.handle.appendFile(block);
+    await appendWhole(this.handle, block);
     this.bytes += block.length;
   }
 
@@ -64,17 +70,26 @@ export class VectorFile {
     for (const record of newestFirst) {
       const block = toRecord(record);
       if (bytes + block.length > this.maxBytes / 2) break;
-      blocks.unshift(block);
+      blocks.push(block);
       bytes += block.length;
+      if (blocks.length % RECORDS_AT_ONCE === 0) await breathe();
     }
     await this.handle?.close();
     this.handle = null;
-    const fresh = await this.openForAppend(`${this.path}.new`);
-    await fresh.truncate(0);
-    await fresh.appendFile(Buffer.concat(blocks));
-    await fresh.close();
-    await rename(`${this.path}.new`, this.path);
+    await this.replaceWith(blocks.reverse());
     this.bytes = bytes;
+  }
+
+  private async replaceWith(blocks: readonly Buffer[]): Promise<void> {
+    const fresh = await this.openForAppend(`${this.path}.new`);
+    try {
+      await fresh.truncate(0);
+      for (let start = 0; start < blocks.length; start += RECORDS_AT_ONCE)
+        await fresh.appendFile(Buffer.concat(blocks.slice(start, start + RECORDS_AT_ONCE)));
+    } finally {
+      await fresh.close();
+    }
+    await rename(`${this.path}.new`, this.path);
   }
 
   private async openForAppend(path: string): Promise<FileHandle> {
@@ -83,28 +98,50 @@ export class VectorFile {
   }
 }
 
+/** A block that was written in part is taken back: nobody would read what came after it. */
+async function appendWhole(handle: FileHandle, block: Buffer): Promise<void> {
+  const { size } = await handle.stat();
+  try {
+    await handle.appendFile(block);
+  } catch (cause) {
+    await handle.truncate(size).catch(() => undefined);
+    throw cause;
+  }
+}
+
 function toRecord({ hash, vector }: StoredVector): Buffer {
   const record = Buffer.alloc(OVERHEAD_BYTES + vector.length * 4);
   record.write(hash, 0, HASH_BYTES, 'hex');
   record.writeUInt16LE(vector.length, HASH_BYTES);
-  vector.forEach((value, i) => record.writeFloatLE(value, HASH_BYTES + 2 + i * 4));
+  record.set(inLittleEndian(bytesOf(vector)), HASH_BYTES + 2);
   record.writeUInt32LE(crc32(record.subarray(0, -4)), record.length - 4);
   return record;
 }
 
-function readRecords(content: Buffer): { records: StoredVector[]; soundBytes: number } {
-  const records: StoredVector[] = [];
+/** Answers how many bytes were sound. */
+async function readRecords(content: Buffer, take: (record: StoredVector) => void): Promise<number> {
   let offset = 0;
+  let count = 0;
   while (offset + OVERHEAD_BYTES <= content.length) {
     const dimensions = content.readUInt16LE(offset + HASH_BYTES);
     const end = offset + OVERHEAD_BYTES + dimensions * 4;
     if (dimensions > MAX_DIMENSIONS || end > content.length) break;
     if (crc32(content.subarray(offset, end - 4)) !== content.readUInt32LE(end - 4)) break;
-    const vector = Float32Array.from({ length: dimensions }, (_, i) =>
-      content.readFloatLE(offset + HASH_BYTES + 2 + i * 4),
-    );
-    records.push({ hash: content.toString('hex', offset, offset + HASH_BYTES), vector });
+    const vector = new Float32Array(dimensions);
+    bytesOf(vector).set(inLittleEndian(content.subarray(offset + HASH_BYTES + 2, end - 4)));
+    take({ hash: content.toString('hex', offset, offset + HASH_BYTES), vector });
     offset = end;
+    count += 1;
+    if (count % RECORDS_AT_ONCE === 0) await breathe();
   }
-  return { records, soundBytes: offset };
+  return offset;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** Numbers of four bytes from this machine's order to the file's, or back. */
+function inLittleEndian(numbers: Buffer): Buffer {
+  return endianness() === 'LE' ? numbers : Buffer.from(numbers).swap32();
 }

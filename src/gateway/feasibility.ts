@@ -14,6 +14,7 @@ import { AgentsByName } from '../protocol/agents-by-name';
 import type { AgentVersion, World } from '../protocol/world';
 import type { AgentDemand, DemandLookup, MeasuredDemand } from '../registry';
 import type { Routed } from '../../workflows/messages';
+import { queueShare } from './queue-share';
 
 /** Where the last minutes have fewer services, those of the hour before count as well. */
 const ENOUGH_RECENT = 30;
@@ -57,12 +58,14 @@ export class Feasibility {
     // When a breaker lets it pass is a matter of its agent's recovery, of which no queue tells.
     if (!ready && this.isHeldBack(decision)) return {};
     const demand = this.options.demand.agent(decision.chosen.agent_name);
-    const estimate = this.estimate(decision, demand, envelope);
+    // Its own version's places serve those who wait for that version, and nobody else.
+    const queued = queueShare(demand, decision.chosen.agent_version);
+    const estimate = this.estimate(decision, { demand, queued }, envelope);
     if (!estimate) return {};
     const terms = this.terms(envelope, target.timeout_ms);
     const verdict = this.verdict(estimate, terms, target.protocol === 'worker');
-    if (verdict.kind === 'hopeless') throw refusal(decision, { estimate, terms, verdict, demand });
-    const message = verdict.kind === 'at_risk' ? atRisk({ estimate, terms, verdict, demand }) : null;
+    if (verdict.kind === 'hopeless') throw refusal(decision, { estimate, terms, verdict, queued });
+    const message = verdict.kind === 'at_risk' ? atRisk({ estimate, terms, verdict, queued }) : null;
     return {
       eta_ms: Math.round(estimate.etaMs),
       eta_p95_ms: Math.round(estimate.etaP95Ms),
@@ -75,7 +78,11 @@ export class Feasibility {
     return gate !== undefined && gate.share < 1;
   }
 
-  private estimate({ chosen }: Decision, demand: AgentDemand, { mode }: Envelope): Estimate | null {
+  private estimate(
+    { chosen }: Decision,
+    { demand, queued }: { demand: AgentDemand; queued: number },
+    { mode }: Envelope,
+  ): Estimate | null {
     const agent = this.agents.find(chosen.agent_name, chosen.agent_version);
     if (!agent) return null;
     const isHere = ({ version }: MeasuredDemand) => version === agent.version;
@@ -89,7 +96,7 @@ export class Feasibility {
       noticeMs: agent.instances.some(saysThatItIsBusy) ? NOTICE_MS : 0,
       queueWaitMs: this.options.queueWaitMs,
       inFlight: this.inFlight(agent),
-      queued: demand.queueDepth,
+      queued,
       service: measured(asked),
       mix: measured(here),
     });
@@ -137,28 +144,29 @@ interface Found<V extends Verdict = Verdict> {
   estimate: Estimate;
   terms: FeasibilityTerms;
   verdict: V;
-  demand: AgentDemand;
+  /** Reaches that wait for the version. */
+  queued: number;
 }
 
-function atRisk({ estimate, terms, verdict, demand }: Found<Extract<Verdict, { kind: 'at_risk' }>>): string {
+function atRisk({ estimate, terms, verdict, queued }: Found<Extract<Verdict, { kind: 'at_risk' }>>): string {
   const chance = `It has a chance of ${percent(verdict.chance)} to be answered within its ${terms.deadlineMs} ms`;
-  return `${chance}: ${expectation(estimate, demand)}; give it more time, hand it over with mode async, or see GET /v1/scaling-hints`;
+  return `${chance}: ${expectation(estimate, queued)}; give it more time, hand it over with mode async, or see GET /v1/scaling-hints`;
 }
 
 function refusal(
   { chosen, route_reason, decision_id }: Decision,
-  { estimate, terms, verdict, demand }: Found<Extract<Verdict, { kind: 'hopeless' }>>,
+  { estimate, terms, verdict, queued }: Found<Extract<Verdict, { kind: 'hopeless' }>>,
 ): ReachError {
   const { agent_name, agent_version } = chosen;
   const details = {
     eta_ms: Math.round(estimate.etaMs),
     eta_p95_ms: Math.round(estimate.etaP95Ms),
     probability: Math.round(verdict.chance * 1_000) / 1_000,
-    queue_depth: demand.queueDepth,
+    queue_depth: queued,
     samples: estimate.samples,
   };
   const extra = { agent_name, agent_version, route_reason, decision_id, details };
-  const finding = `${agent_name} can hardly answer within ${terms.deadlineMs} ms: ${expectation(estimate, demand)}`;
+  const finding = `${agent_name} can hardly answer within ${terms.deadlineMs} ms: ${expectation(estimate, queued)}`;
   const { retryAfterMs } = verdict;
   if (retryAfterMs === null)
     return new ReachError('deadline_exceeded', `${finding}; nothing was started: send it with more time`, { extra });
@@ -166,8 +174,8 @@ function refusal(
   return new ReachError('overloaded', `${finding}; ${advice}`, { retryAfterMs, extra });
 }
 
-function expectation({ etaMs, etaP95Ms, waitMs }: Estimate, { queueDepth }: AgentDemand): string {
-  const waiting = waitMs > 0 ? `, of which it waits ${Math.round(waitMs)} ms behind ${queueDepth} others` : '';
+function expectation({ etaMs, etaP95Ms, waitMs }: Estimate, queued: number): string {
+  const waiting = waitMs > 0 ? `, of which it waits ${Math.round(waitMs)} ms behind ${queued} others` : '';
   return `about ${Math.round(etaMs)} ms are to be expected${waiting}, ${Math.round(etaP95Ms)} ms in one case of 20`;
 }
 

@@ -14,6 +14,7 @@ import type { InstanceState } from '../protocol/shapes';
 import { compareVersionsDescending } from '../protocol/versions';
 import type { AgentVersion, World } from '../protocol/world';
 import type { AgentDemand, DemandLookup } from '../registry';
+import { queueShare } from './queue-share';
 
 export interface ScalingOptions {
   view: { world(): World; agent(name: string): AgentVersion[] };
@@ -136,13 +137,6 @@ function summed(instances: readonly InstanceState[]): number | null {
   const limits = instances.map(({ max_concurrency }) => max_concurrency);
   if (limits.length === 0) return null;
   return limits.reduce<number | null>((sum, limit) => (sum === null || limit === null ? null : sum + limit), 0);
-}
-
-/** Versions wait in one queue: each has of it what it has of the arrivals. */
-function queueShare({ queueDepth, series }: AgentDemand, version: string): number {
-  const total = series.reduce((sum, one) => sum + offeredPerSec(one), 0);
-  const own = series.filter((one) => one.version === version).reduce((sum, one) => sum + offeredPerSec(one), 0);
-  return total > 0 ? Math.round((queueDepth * own) / total) : queueDepth;
 }
 
 function current(facts: AgentFacts, { load, utilisation, waitP95Ms }: Hint): ScalingHint['current'] {

@@ -1,3 +1,4 @@
+import semver from 'semver';
 import type { Match } from '../protocol/matching';
 import type { NearAbility } from '../protocol/shapes';
 import type { Offer } from './ability-index';
@@ -52,5 +53,13 @@ export function certaintyOf({ agentName, capability }: Offer, matches: Matches):
 }
 
 function isBestVersion(offer: Offer, matches: Matches): boolean {
-  return offer.siblings === null || offer.siblings.find((sibling) => matches.has(sibling)) === offer;
+  return offer.siblings === null || bestVersion(offer.siblings.filter((sibling) => matches.has(sibling))) === offer;
+}
+
+/**
+ * The version that speaks for its agent's ability, of such that are sorted best first: a pre-release, which nobody gets without
+ * naming it, only where there is no release.
+ */
+export function bestVersion(versions: readonly Offer[]): Offer | undefined {
+  return versions.find(({ agentVersion }) => semver.prerelease(agentVersion) === null) ?? versions[0];
 }

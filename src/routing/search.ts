@@ -2,7 +2,7 @@ import type { Matcher } from '../protocol/matching';
 import { ReachError } from '../protocol/reach-error';
 import type { NearAbility } from '../protocol/shapes';
 import type { AbilityIndex } from './ability-index';
-import { confidences } from './certainty';
+import { bestVersion, confidences } from './certainty';
 import { rounded } from './score';
 
 /** Abilities that a hit's confidence is shared among; the rest are too far away to count. */
@@ -23,7 +23,7 @@ export async function searchByMeaning(
   if (texts.length === 0) return [];
   const matches = await matcher.similarities(query, texts, { limit: Math.max(limit, CONSIDERED) });
   const found = matches.flatMap((match) =>
-    speakers[match.position]!.filter((offer) => (offer.siblings?.[0] ?? offer) === offer).map((offer) => ({
+    speakers[match.position]!.filter((offer) => bestVersion(offer.siblings ?? [offer]) === offer).map((offer) => ({
       ability: offer.capability.name,
       offer,
       match,

@@ -21,7 +21,11 @@ const asleep = { ...weather, instances: [instance({ status: 'draining', status_r
 
 function routerOf(agents = [weather, sums], openMatch: Partial<OpenMatchSettings> = {}): Router {
   const view = world({ agents });
-  const matcher = new SemanticMatcher({ embedder: new WordEmbedder(), fallback: new LexicalMatcher(), patienceMs: 60_000 });
+  const matcher = new SemanticMatcher({
+    embedder: new WordEmbedder(),
+    fallback: new LexicalMatcher(),
+    patienceMs: 60_000,
+  });
   const config = { ...DEFAULT_ROUTER_CONFIG, openMatch: { ...DEFAULT_ROUTER_CONFIG.openMatch, ...openMatch } };
   return new Router({ world: () => view, matcher, config });
 }
@@ -99,6 +103,30 @@ describe('several that are alike', () => {
       ['forecast', true],
       ['forecast', true],
     ]);
+  });
+});
+
+describe('a pre-release, which nobody gets without naming it', () => {
+  const text = 'rain and sunshine tomorrow';
+  const early = agent({
+    name: 'w',
+    version: '2.0.0-rc.1',
+    capabilities: [{ name: 'weather', description: 'an essay about clouds' }],
+  });
+
+  test('does not speak for its agent beside a release', async () => {
+    const router = routerOf([weather, early, sums]);
+    const [hit] = await router.searchAbilities(text);
+    expect(hit).toMatchObject({ ability: 'weather', agent_version: '1.0.0' });
+    expect(hit!.score).toBeGreaterThan(0.5);
+    const { chosen, confidence } = await router.route(open(text));
+    expect(chosen).toMatchObject({ agent_name: 'w', agent_version: '1.0.0' });
+    expect(confidence).toBeGreaterThan(0.5);
+  });
+
+  test('speaks for it where there is nothing else', async () => {
+    const hits = await routerOf([early, sums]).searchAbilities('clouds');
+    expect(hits.map(({ agent_version }) => agent_version)).toContain('2.0.0-rc.1');
   });
 });
 

@@ -56,6 +56,7 @@ function check({
   serviceMs = 1_000,
   feasibility = 'refuse',
   share,
+  others = [],
 }: {
   queueDepth: number;
   mode?: 'sync' | 'async';
@@ -64,6 +65,8 @@ function check({
   feasibility?: 'off' | 'warn' | 'refuse';
   /** What the agent's breaker lets pass. */
   share?: number;
+  /** What other versions are asked for, with whom it shares the queue. */
+  others?: MeasuredDemand[];
 }) {
   const stats = { requests: 9, failures: 0, p50_ms: 1, p95_ms: 1, p99_ms: 1, in_flight: 1 } as never;
   const breakers = share === undefined ? {} : { breakers: { gate: () => ({ share }) as BreakerGate } };
@@ -71,7 +74,7 @@ function check({
   const world: World = { revision: '1', agents: [agent], stats: measured, ...breakers };
   const judge = new Feasibility({
     world: () => world,
-    demand: { agent: () => ({ queueDepth, series: [demandOf(serviceMs)] }) },
+    demand: { agent: () => ({ queueDepth, series: [demandOf(serviceMs), ...others] }) },
     limitOf: () => 100,
     settings: { feasibility, minProbability: 0.05 },
     queueWaitMs: 500,
@@ -110,6 +113,18 @@ it('refuses for the queue with the time to come back, and with its estimate', ()
   });
   expect(error.options.retryAfterMs).toBeGreaterThan(30_000);
   expect(error.message).toMatch(/behind 40 others.*nothing was started: send it again after the given time/);
+});
+
+it('does not count against a version those who wait for another one', () => {
+  const rates = { arrivalsPerSec: 39, arrivalsPerSec1m: 39, callsPerSec: 39 };
+  const stable: MeasuredDemand = { ...demandOf(1_000), ...rates, version: '0.9.0' };
+  // One in 40 calls goes to it, so one of the 40 who wait does.
+  const { eta_ms, warnings } = check({ queueDepth: 40, others: [stable] });
+  expect(eta_ms).toBe(check({ queueDepth: 1 }).eta_ms);
+  expect(warnings).toBeUndefined();
+  const error = refusalOf(() => check({ queueDepth: 1_600, others: [stable] }));
+  expect(error.toProblem()).toMatchObject({ details: { queue_depth: 40 } });
+  expect(error.message).toContain('behind 40 others');
 });
 
 it('refuses for good where services alone take too long', () => {

@@ -22,11 +22,15 @@ export function causeOf(facts: AgentFacts, { capacity, need, trend, pressed, idl
   if (!need) return facts.breakers.length > 0 || facts.lostInstances > 0 ? 'capacity_shrunk' : 'no_data';
   if (facts.breakers.length > 0) return 'capacity_shrunk';
   if (!pressed) return idle ? 'idle' : 'steady';
-  if (need.instances <= facts.instances + facts.lostInstances && facts.lostInstances > 0) return 'capacity_shrunk';
+  if (wouldFitWithLost(facts, need)) return 'capacity_shrunk';
   if (isBulkheadTooLow(facts, capacity, need)) return 'bulkhead_too_low';
   if (trend.slower && trend.more) return 'slow_and_more_messages';
   if (trend.slower) return 'slow_messages';
   return trend.more ? 'more_messages' : 'undersized';
+}
+
+function wouldFitWithLost({ instances, lostInstances }: AgentFacts, need: Need): boolean {
+  return lostInstances > 0 && need.instances !== null && need.instances <= instances + lostInstances;
 }
 
 /** The instances would do; the platform lets too few calls through to them (R29). */

@@ -56,7 +56,8 @@ function measuredHint(
   const fewer = shrunk(queue, { facts, earlier, load, terms });
   const situation: Situation = { capacity, need, trend, pressed, idle: fewer < facts.instances };
   const cause = causeOf(facts, situation);
-  const instances = pressed ? Math.max(need.instances, facts.instances) : Math.max(1, Math.min(fewer, facts.instances));
+  const wanted = pressed ? Math.max(need.instances ?? 0, facts.instances) : Math.min(fewer, facts.instances);
+  const instances = Math.max(1, wanted);
   const needs = (other: Omit<Queue, 'servers'>) => confidenceNeed(other, { pressed, instances, terms });
   return {
     ...known,
@@ -79,10 +80,13 @@ function confidenceNeed(
   { pressed, instances, terms }: { pressed: boolean; instances: number; terms: Terms },
 ): number {
   const grown = needOf(queue, terms).instances;
-  return pressed ? grown : Math.max(grown, Math.min(instances, needOf(queue, { ...terms, shrinking: true }).instances));
+  const shrunken = needOf(queue, { ...terms, shrinking: true }).instances;
+  // Where nobody says what an instance takes, every load is told that what there is stays.
+  if (grown === null || shrunken === null) return instances;
+  return pressed ? grown : Math.max(grown, Math.min(instances, shrunken));
 }
 
-/** Instances that even the busiest five minutes of the last hour would have left at ease; all of them until that is known. */
+/** Instances that even the busiest five minutes of the last hour left at ease; all until that and what one takes is known. */
 function shrunk(
   queue: Omit<Queue, 'servers'>,
   { facts, earlier, load, terms }: { facts: AgentFacts; earlier: EarlierDemand | null; load: Load; terms: Terms },
@@ -92,7 +96,7 @@ function shrunk(
   const isWhole = facts.breakers.length === 0 && facts.lostInstances === 0 && facts.queueDepth === 0;
   if (watchedSec < SHRINK_AFTER_SEC || !isWhole) return facts.instances;
   const arrivalsPerMs = Math.max(load.perSec, earlier?.peakPerSec ?? 0) / 1_000;
-  return needOf({ ...queue, arrivalsPerMs }, { ...terms, shrinking: true }).instances;
+  return needOf({ ...queue, arrivalsPerMs }, { ...terms, shrinking: true }).instances ?? facts.instances;
 }
 
 function fixedNeed(

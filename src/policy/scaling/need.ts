@@ -15,9 +15,9 @@ const TOLERANCE = 0.1;
 
 /** How many calls the instances take at once, as far as anybody has said. */
 export interface Capacity {
-  /** Calls at once per instance, at least 1; what the platform lets through where instances do not say. */
-  perInstance: number;
-  /** Of all instances. */
+  /** Calls at once per instance, at least 1; null where instances do not say, as the platform's limit says nothing of one. */
+  perInstance: number | null;
+  /** Of all instances; what the platform lets through where they do not say. */
   ofInstances: number;
   /** What holds: the least of instances and bulkhead. */
   servers: number;
@@ -26,7 +26,7 @@ export interface Capacity {
 
 export function capacityOf({ instances, maxConcurrency, bulkheadLimit }: AgentFacts): Capacity {
   const declared = maxConcurrency !== null && instances > 0;
-  const perInstance = Math.max(1, (declared ? maxConcurrency : bulkheadLimit) / Math.max(1, instances));
+  const perInstance = declared ? Math.max(1, maxConcurrency / instances) : null;
   const ofInstances = declared ? maxConcurrency : bulkheadLimit;
   return { perInstance, ofInstances, servers: Math.min(ofInstances, bulkheadLimit), isDeclared: declared };
 }
@@ -51,17 +51,22 @@ export function targetsOf({ targetUtilisation, targetWaitMs }: ScalingSettings, 
 /** Instances and servers that a load needs. */
 export interface Need {
   servers: number;
-  instances: number;
+  /** Null where nobody knows what one takes: no number would hold when it is there. */
+  instances: number | null;
 }
 
 /** Needed to hold the targets. `shrinking`: with the margin that keeps an agent from growing back at once. */
 export function needOf(
   queue: Omit<Queue, 'servers'>,
-  { perInstance, targets, shrinking = false }: { perInstance: number; targets: WaitTargets; shrinking?: boolean },
+  {
+    perInstance,
+    targets,
+    shrinking = false,
+  }: { perInstance: number | null; targets: WaitTargets; shrinking?: boolean },
 ): Need {
   const utilisation = targets.utilisation * (shrinking ? SHRINK_SHARE : 1);
   const servers = fewestServers(queue, { ...targets, utilisation });
-  return { servers, instances: Math.max(1, Math.ceil(servers / perInstance - 1e-9)) };
+  return { servers, instances: perInstance === null ? null : Math.max(1, Math.ceil(servers / perInstance - 1e-9)) };
 }
 
 /**

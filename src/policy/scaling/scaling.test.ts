@@ -149,6 +149,49 @@ describe('shrinking', () => {
   });
 });
 
+describe('instances that do not say what they take', () => {
+  const undeclared = (erlangs: number, instances: number, bulkheadLimit: number) =>
+    hintOf(facts([demand(erlangs, 1_000)], { instances, maxConcurrency: null, bulkheadLimit }));
+
+  it('stay as many as they are: the limit of the platform is what is too low, or nothing is', () => {
+    // 95 erlangs at 80 % are 119 servers; 30 would leave most of the 100 idle.
+    expect(undeclared(95, 2, 100)).toMatchObject({ cause: 'bulkhead_too_low', instances: 2, neededServers: 119 });
+    expect(undeclared(30, 12, 100)).toMatchObject({ cause: 'steady', instances: 12 });
+    expect(undeclared(30, 0, 100).instances).toBe(1);
+  });
+
+  it('are not blamed for those that are out when the limit is too low for the load', () => {
+    const one = facts([demand(95, 1_000)], {
+      instances: 2,
+      lostInstances: 1,
+      maxConcurrency: null,
+      bulkheadLimit: 100,
+    });
+    expect(hintOf(one).cause).toBe('bulkhead_too_low');
+  });
+
+  it('do not run away: followed for as long as one likes, the hint stands still', () => {
+    const load = fc.record({
+      erlangs: fc.double({ min: 0.05, max: 400, noNaN: true }),
+      instances: fc.integer({ min: 0, max: 60 }),
+      each: fc.option(fc.integer({ min: 1, max: 16 })),
+      limit: fc.integer({ min: 1, max: 300 }),
+    });
+    fc.assert(
+      fc.property(load, ({ erlangs, instances, each, limit }) => {
+        const next = (n: number) => {
+          const maxConcurrency = each === null || n === 0 ? null : n * each;
+          const one = facts([demand(erlangs, 1_000)], { instances: n, maxConcurrency, bulkheadLimit: limit });
+          return hintOf(one).instances;
+        };
+        // From none to the first, which says what it takes, to as many as that asks for.
+        const settled = next(next(instances));
+        expect(next(settled)).toBe(settled);
+      }),
+    );
+  });
+});
+
 describe('the number', () => {
   it('grows with the load', () => {
     const rates = fc.tuple(

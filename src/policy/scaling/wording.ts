@@ -74,7 +74,7 @@ function caveats(facts: AgentFacts, { capacity, trend, cause }: Hint): string[] 
   const notes: string[] = [];
   if (!capacity.isDeclared && facts.instances > 0)
     notes.push(
-      'Say max_concurrency (descriptor or instance): without it the limit of the platform stands for the capacity',
+      'Say max_concurrency (descriptor or instance): without it the limit of the platform stands for the capacity, and the instances that there are stay',
     );
   if (trend.slower && !cause.startsWith('slow'))
     notes.push(

@@ -1,10 +1,16 @@
+import type { InstanceState } from '../../protocol/shapes';
 import type { AgentVersion, StatsLookup } from '../../protocol/world';
 import type { Measured } from './agent-entry';
 import type { Clock } from '../clock';
 
-/** Which instances have as many calls in flight, by our own count, as they may have: busy, whatever they report (R14). */
+/**
+ * Which instances have as many calls in flight, by our own count, as they may have: busy, whatever they report (R14). The count is
+ * by instance id. Where several versions have one, that of an address, it is nobody's: each version's bulkheads hold its limit.
+ */
 export class Fullness implements Measured {
   private readonly since = new Map<string, string>();
+  /** Ids that several versions have, as of the last {@link refresh}. */
+  private shared: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly stats: StatsLookup,
@@ -12,6 +18,7 @@ export class Fullness implements Measured {
   ) {}
 
   inFlight(agentName: string, instanceId: string): number {
+    if (this.shared.has(keyOf(agentName, instanceId))) return 0;
     return this.stats.instance(agentName, instanceId)?.in_flight ?? 0;
   }
 
@@ -23,6 +30,7 @@ export class Fullness implements Measured {
   /** Counts again. Answers the names of the agents with an instance that became full or free. */
   refresh(agents: readonly AgentVersion[]): Set<string> {
     const changed = new Set<string>();
+    this.shared = sharedOf(agents);
     const full = new Set<string>();
     for (const { name, instances } of agents) {
       for (const { instance_id: id, max_concurrency: limit } of instances) {
@@ -40,6 +48,20 @@ export class Fullness implements Measured {
     }
     return changed;
   }
+}
+
+/** Only addresses number their instances by place: whoever registers has an id of its own. */
+function sharedOf(agents: readonly AgentVersion[]): Set<string> {
+  const isStatic = ({ source }: InstanceState) => source === 'static';
+  const seen = new Set<string>();
+  const shared = new Set<string>();
+  for (const { name, instances } of agents) {
+    for (const { instance_id: id } of instances.filter(isStatic)) {
+      const key = keyOf(name, id);
+      (seen.has(key) ? shared : seen).add(key);
+    }
+  }
+  return shared;
 }
 
 function keyOf(agentName: string, instanceId: string): string {

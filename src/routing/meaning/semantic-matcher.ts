@@ -26,8 +26,8 @@ export class SemanticMatcher implements Matcher {
   }
 
   async prepare(abilities: readonly AbilityText[]): Promise<void> {
-    await this.fallback.prepare(abilities);
-    await this.rebuild(() => abilities);
+    // Begun at once: a comparison that comes now waits for this set.
+    await Promise.all([this.fallback.prepare(abilities), this.rebuild(() => abilities)]);
   }
 
   async similarities(text: string, abilities: readonly AbilityText[], options: MatchOptions = {}): Promise<Match[]> {
