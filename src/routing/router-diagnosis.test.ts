@@ -8,7 +8,11 @@ import { DEFAULT_ROUTER_CONFIG, Router, SemanticMatcher, type RouteRequest } fro
 
 function routerOf(agents: AgentVersion[]): Router {
   const view = world({ agents });
-  const matcher = new SemanticMatcher({ embedder: new WordEmbedder(), fallback: new LexicalMatcher(), patienceMs: 60_000 });
+  const matcher = new SemanticMatcher({
+    embedder: new WordEmbedder(),
+    fallback: new LexicalMatcher(),
+    patienceMs: 60_000,
+  });
   const now = () => new Date('2026-03-01T12:03:10.000Z');
   return new Router({ world: () => view, matcher, config: DEFAULT_ROUTER_CONFIG, now });
 }
