@@ -301,13 +301,13 @@ describe('a timeout', () => {
   it('counts against an agent that had its own timeout, or a second', async () => {
     silent();
     await execute(input({ retries: 0, timeout_ms: 100 }));
-    await execute(input({ retries: 0, timeout_ms: 5_000, share_ms: 2_100 }));
+    await execute(input({ retries: 0, timeout_ms: 5_000, share_ms: 9_000 }));
     expect(platform.breakers.reported).toEqual(['failure', 'failure']);
   });
 
   it('says nothing about one whose caller was in a hurry', async () => {
     silent();
-    await execute(input({ retries: 0, timeout_ms: 5_000, share_ms: 120 }));
+    await execute(input({ retries: 0, timeout_ms: 5_000, share_ms: 1_900 }));
     expect(platform.breakers.reported).toEqual(['neutral']);
   });
 });

@@ -47,7 +47,9 @@ afterAll(() => new Promise((resolve) => endpoint.close(resolve)));
 
 function routerWith(embeddings: { url?: string }): WarmRouter {
   const view = { world: () => world({ agents: AGENTS }), onChange: () => () => undefined };
-  return createRouter(loadConfig({ overrides: { embeddings } }), view as unknown as RegistryView, {
+  // A starved process must not turn this into a comparison of words with vectors.
+  const overrides = { embeddings: { ...embeddings, timeout: '60s' } };
+  return createRouter(loadConfig({ overrides }), view as unknown as RegistryView, {
     logger: { warn: () => undefined, info: () => undefined } as never,
     recorder: { madeBy: 'test', wants: () => false, keep: () => undefined, lost: () => undefined },
   });

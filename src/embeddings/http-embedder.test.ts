@@ -44,7 +44,7 @@ afterEach(async () => {
 
 let clock = 0;
 const embedderWith = (options: Partial<EmbedderOptions> = {}) =>
-  createEmbedder({ url, model: 'm', now: () => clock, ...options });
+  createEmbedder({ url, model: 'm', now: () => clock, timeoutMs: 60_000, ...options });
 
 test('speaks the OpenAI shape and gives unit vectors in the order asked for', async () => {
   answer = (body, response) => {

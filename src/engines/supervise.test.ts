@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 
 import { launch, type Launch } from './launch';
-import { freePorts, isListening } from './ports';
+import { isListening } from './ports';
 import { supervise } from './supervise';
 
 let dir: string;
@@ -42,12 +42,13 @@ describe('supervise', () => {
   });
 
   it('takes what the program left in its group down with it', async () => {
-    const [port = 0] = await freePorts(1);
-    const server = `require("net").createServer().listen(${port}, "127.0.0.1", () => console.log("up"))`;
+    const up = 'function () { console.log("up " + this.address().port) }';
+    const server = `require("net").createServer().listen(0, "127.0.0.1", ${up})`;
     const running = supervise(
       shell(`"${process.execPath}" -e '${server}' & while ! grep -q up ${logFile}; do sleep 0.05; done`),
     );
     expect(await running.exited).toEqual({ code: 0, signal: null });
+    const port = Number(/up (\d+)/.exec(await readFile(logFile, 'utf8'))![1]);
     while (await isListening(port));
   });
 

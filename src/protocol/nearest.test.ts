@@ -90,6 +90,7 @@ describe('skeleton', () => {
       fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (name) =>
         expect(skeleton(skeleton(name))).toBe(skeleton(name)),
       ),
+      { examples: [['a\u00a8'], ['a-\u0308'], ['- -']] },
     );
   });
 });

@@ -24,15 +24,27 @@ const MIN_PREFIX = 3;
 const MIN_SUFFIX = 5;
 /** Names are at most 128 characters; a longer wanted text is no name and not worth comparing. */
 const MAX_COMPARED = 256;
+/** Two do for nearly every name, the second of which changes nothing. */
+const MAX_ROUNDS = 4;
 
 /**
  * The form under which two names are the same to a reader: width (NFKC), script look-alikes, case and
  * separators folded away, in that order. Two different names with one skeleton are a `name_collision`.
  */
 export function skeleton(name: string): string {
-  const folded = latinLookAlike(latinLookAlike(name.normalize('NFKC')).toLowerCase());
-  const form = folded.normalize('NFKC').replace(SPACE_OR_SEPARATOR, '');
+  let form = name;
+  // What a separator stood between may compose with its neighbour (`a-` before U+0308), so it is folded until it stays as it is.
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const next = folded(form);
+    if (next === form) break;
+    form = next;
+  }
   return form === '' ? name : form; // a name of separators only stands for itself
+}
+
+function folded(name: string): string {
+  const lookedAt = latinLookAlike(latinLookAlike(name.normalize('NFKC')).toLowerCase());
+  return lookedAt.normalize('NFKC').replace(SPACE_OR_SEPARATOR, '');
 }
 
 /** Skeletons of known names: the same catalogue is compared again and again. Started afresh when full. */

@@ -43,7 +43,7 @@ beforeAll(async () => {
   gateway = await startGateway({
     config: {
       security: { egress_allow: [`${OUTSIDE}/32`] },
-      callbacks: { retry_schedule: ['50ms', '50ms'], timeout: '2s' },
+      callbacks: { retry_schedule: ['50ms', '50ms'], timeout: '20s' },
     },
   });
   agent = await startWorkerAgent(gateway.api, { name: 'puller' });

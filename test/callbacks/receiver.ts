@@ -7,6 +7,8 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   raw: Buffer;
+  /** `performance.now()` on arrival. */
+  atMs: number;
 }
 
 /** What a receiver answers; `hang` never does. */
@@ -40,7 +42,8 @@ export async function startReceiver({ host = '127.0.0.1', port: wanted = 0 } = {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      received.push({ path: request.url ?? '', headers: request.headers, raw: Buffer.concat(chunks) });
+      const atMs = performance.now();
+      received.push({ path: request.url ?? '', headers: request.headers, raw: Buffer.concat(chunks), atMs });
       const reply = (script.length > 1 ? script.shift() : script[0]) ?? { status: 204 };
       if (!reply.hang) response.writeHead(reply.status, reply.headers).end();
     });
@@ -59,8 +62,7 @@ export async function startReceiver({ host = '127.0.0.1', port: wanted = 0 } = {
       script = replies.map((reply) => (typeof reply === 'number' ? { status: reply } : reply));
     },
     at,
-    nth: (n, path) =>
-      waitFor(`request ${n}${path ? ` to ${path}` : ''}`, () => (path ? at(path) : received)[n - 1], 20_000),
+    nth: (n, path) => waitFor(`request ${n}${path ? ` to ${path}` : ''}`, () => (path ? at(path) : received)[n - 1]),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

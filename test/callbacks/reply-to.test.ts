@@ -13,7 +13,7 @@ let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
-  gateway = await startGateway({ config: { callbacks: { retry_schedule: ['100ms'], timeout: '2s' } } });
+  gateway = await startGateway({ config: { callbacks: { retry_schedule: ['100ms'], timeout: '20s' } } });
   agent = await startHttpAgent(gateway.api, { name: 'desk', endpoint: { max_retry: 0 } });
   connection = await Connection.connect({ address: temporalAddress() });
   client = new Client({ connection });

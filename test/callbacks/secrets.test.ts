@@ -65,7 +65,7 @@ describe('the secret', () => {
       { secret_env: 'TEST_HOOK_NEW', previous_secret_env: 'TEST_HOOK_OLD' },
       { TEST_HOOK_NEW: current, TEST_HOOK_OLD: previous },
     );
-    const { got } = await toldBy(api, '/rotation');
+    const { got } = await toldBy(api, `/rotation-${randomUUID()}`);
     const headers = got.headers as Record<string, string>;
     expect(headers['webhook-signature']!.split(' ')).toHaveLength(2);
     for (const secret of [current, previous])
@@ -82,7 +82,8 @@ describe('the secret', () => {
       { TEST_HOOK_CANARY: secret },
     );
     receiver.answers(500, 204);
-    const { reachId } = await toldBy(api, '/canary', 'fail');
+    const path = `/canary-${randomUUID()}`;
+    const { reachId } = await toldBy(api, path, 'fail');
     const { id } = await waitFor('the delivery', async () => {
       const { body } = await api.get(`/v1/reaches/${reachId}`);
       return body.callback?.status === 'delivered' && body.callback;
@@ -99,7 +100,7 @@ describe('the secret', () => {
       }),
     );
     // What is looked for is there at all: the histories are readable, and name the receiver.
-    expect(histories.join()).toContain(receiver.url('/canary'));
+    expect(histories.join()).toContain(receiver.url(path));
     const answers = [
       '/v1/callbacks/secret',
       '/v1/callbacks',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { startReceiver, type Receiver } from '../callbacks/receiver';
 import { startGateway, type TestGateway } from '../support/gateway';
 import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http-agent';
@@ -12,7 +13,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   gateway = await startGateway({
     apiKey: 'canary-71aa',
-    config: { callbacks: { retry_schedule: ['50ms'], timeout: '2s' } },
+    config: { callbacks: { retry_schedule: ['50ms'], timeout: '20s' } },
   });
   agent = await startHttpAgent(gateway.api, { name: 'desk', endpoint: { max_retry: 0 } });
   receiver = await startReceiver();
@@ -29,7 +30,8 @@ const json = async (args: string[]) => JSON.parse((await run([...args, '--json']
 
 it('asks for a callback, shows that it failed, tells once more, and hands out what verifies it', async () => {
   receiver.answers(500);
-  const { reach_id } = await json(['invoke', agent.ability, '--callback', receiver.url('/cli')]);
+  const path = `/cli-${randomUUID()}`;
+  const { reach_id } = await json(['invoke', agent.ability, '--callback', receiver.url(path)]);
   const [failed] = await waitFor('it in the list', async () => {
     const { items } = await json(['callbacks', 'list', '--failed', '--reach', reach_id]);
     return items.length > 0 ? items : null;
@@ -41,12 +43,12 @@ it('asks for a callback, shows that it failed, tells once more, and hands out wh
   );
   const shown = await run(['callbacks', 'show', failed.id]);
   expect(shown.out).toMatch(/attempts\s+2/);
-  expect(shown.out).toContain(receiver.url('/cli'));
+  expect(shown.out).toContain(receiver.url(path));
 
   receiver.answers(204);
   const redriven = await run(['callbacks', 'redrive', failed.id]);
   expect([redriven.code, redriven.out]).toEqual([0, expect.stringContaining('on its way again')]);
-  const got = await receiver.nth(3, '/cli');
+  const got = await receiver.nth(3, path);
   const secret = (await run(['callbacks', 'secret'])).out.trim();
   expect(verifyCallback(got.raw, got.headers, secret)).toMatchObject({ id: failed.id, type: 'reach.completed' });
   await waitFor('the delivery', async () => (await json(['callbacks', 'show', failed.id])).status === 'delivered');

@@ -256,17 +256,18 @@ describe('what it costs', () => {
 
 describe('time to live', () => {
   it('is counted from the last write and not from a read; all fields go at once', async () => {
-    const short = place.another({ ttlMs: 2_000 });
+    const short = place.another({ ttlMs: 3_000 });
     const write = (field: string) => short.patch({ contextId: id, operations: [set(field, 1)], by: 'tester' });
     await write('early');
+    let lastWriteMs = 0;
     for (let n = 0; n < 8; n += 1) {
       await new Promise((resolve) => setTimeout(resolve, 500));
+      lastWriteMs = performance.now();
       await write('late');
     }
     expect(Object.keys((await short.get(id)).fields)).toEqual(['early', 'late']);
-    const lastWriteMs = performance.now();
     let seen: string[] = ['early', 'late'];
-    while (seen.length > 0 && performance.now() - lastWriteMs < 10_000) {
+    while (seen.length > 0 && performance.now() - lastWriteMs < 20_000) {
       expect(seen).toEqual(['early', 'late']);
       await new Promise((resolve) => setTimeout(resolve, 100));
       seen = await short.get(id).then(
@@ -274,9 +275,9 @@ describe('time to live', () => {
         () => [],
       );
     }
-    expect(performance.now() - lastWriteMs).toBeGreaterThan(1_900);
-    expect(performance.now() - lastWriteMs).toBeLessThan(8_000);
+    expect(performance.now() - lastWriteMs).toBeGreaterThan(2_900);
+    expect(performance.now() - lastWriteMs).toBeLessThan(15_000);
     await write('again');
     expect(Object.keys((await short.get(id)).fields)).toEqual(['again']);
-  }, 30_000);
+  }, 60_000);
 });

@@ -2,6 +2,7 @@
  * What every adapter owes the platform, told through the public surface: the same script of an agent leads to the same
  * codes, attempts and limits, whatever protocol the agent speaks (R37). Each protocol's test file runs this suite.
  */
+import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../src/protocol/shapes';
 import type { Api } from '../support/api';
 import { expectProblem } from '../support/problem';
@@ -45,10 +46,12 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
     const reach = (more: object = {}) => api().reach({ ability: agent.ability, ...more });
 
     it('hands the envelope to the agent and its answer to the caller', async () => {
+      // A key of its own each time: what is run once more must not be a repeat.
+      const idempotency_key = `${protocol}-${randomUUID()}`;
       agent.plays({ do: 'answer', output: { answer: 'done', confidence: 0.5 } });
       const answer = await reach({
         payload: { n: 1 },
-        idempotency_key: `${protocol}-whole`,
+        idempotency_key,
         source_agent: 'tester',
         context_id: 'c-1',
         group: 'blue',
@@ -71,7 +74,7 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
           type: 'task',
           payload: { n: 1 },
           context_id: 'c-1',
-          idempotency_key: `${protocol}-whole`,
+          idempotency_key,
           delivery_semantics: 'at_least_once',
           source_agent: 'tester',
           group: 'blue',
@@ -141,7 +144,7 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
       const startedMs = one.journal[0]?.atMs ?? 0;
       // The way to the agent takes time too, a different one each time.
       for (const { call, atMs } of one.journal)
-        expect(call.deadline_ms).toBeLessThanOrEqual((6_000 - (atMs - startedMs)) / 2 + 250);
+        expect(call.deadline_ms).toBeLessThanOrEqual((6_000 - (atMs - startedMs)) / 2 + 1_000);
       expect(deadlines).toEqual([...new Set(deadlines)].toSorted((a, b) => b - a));
     });
 
@@ -178,15 +181,15 @@ export function describeAdapter(protocol: string, api: () => Api, startAgent: St
     it('lets one attempt use half of what is left, and says that a late agent may have had the request', async () => {
       const one = retrying.get(0) as ScriptedAgent;
       one.plays({ do: 'hang' });
-      const answer = await api().reach({ ability: one.ability, timeout_ms: 3_000 });
+      const answer = await api().reach({ ability: one.ability, timeout_ms: 6_000 });
       const problem = expectProblem(answer, 'agent_timeout');
       expect(one.journal[0]?.call.deadline_ms).toBeGreaterThan(500);
-      expect(one.journal[0]?.call.deadline_ms).toBeLessThanOrEqual(1_500);
+      expect(one.journal[0]?.call.deadline_ms).toBeLessThanOrEqual(3_000);
       expect(problem).toMatchObject({
         retryable: true,
         attempts: [{ received: expect.stringMatching(/unknown|yes/) }],
       });
-      expect(answer.ms).toBeLessThan(3_500);
+      expect(answer.ms).toBeLessThan(10_000);
       await waitFor('the agent being told to stop', () => one.journal[0]?.stopped.aborted);
     });
 

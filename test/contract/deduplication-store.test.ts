@@ -179,7 +179,7 @@ describe('platform', () => {
     relay.cut();
     const startedMs = performance.now();
     expect((await refusal(store.complete({ ...request, output: {} }))).code).toBe('engine_unavailable');
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
     relay.mend();
     const answer = await eventually(() => store.complete({ ...request, output: {} }));
     expect(answer).toEqual({ status: 'recorded' });
@@ -223,7 +223,7 @@ const program = redisProgram();
     await other.kill();
     const startedMs = performance.now();
     await expect(store.begin(request)).rejects.toThrow();
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
     await store.close();
   });
 });

@@ -99,7 +99,7 @@ export function describeLateResults({ api, agent, start, reach }: HttpRulesStage
 
     it('expire with the reach when they never deliver', async () => {
       agent().plays({ do: 'accept' });
-      const problem = expectProblem(await reach({ timeout_ms: 1_200 }), 'deadline_exceeded');
+      const problem = expectProblem(await reach({ timeout_ms: 4_000 }), 'deadline_exceeded');
       expect(problem.last_error).toMatchObject({ code: 'agent_timeout' });
       expect(agent().journal).toHaveLength(1);
       const token = String(agent().journal[0]?.headers['x-reach-token']);

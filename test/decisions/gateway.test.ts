@@ -33,6 +33,7 @@ const ask = (gateway: TestGateway, text: string, more: object = {}) =>
   gateway.api.reach({ ability: 'help', payload: { text }, ...more });
 
 test('every decision can be looked up by the id in its receipt, at every gateway, and replayed', async () => {
+  const since = new Date().toISOString();
   const refund = await ask(one, 'when does the money of my refund come back');
   const parcel = await ask(other, 'where is the delivery of my parcel');
   expect([refund.status, parcel.status]).toEqual([200, 200]);
@@ -45,21 +46,24 @@ test('every decision can be looked up by the id in its receipt, at every gateway
   for (const gateway of [one, other])
     await waitFor(
       'both decisions are there',
-      async () => (await gateway.api.get('/v1/decisions?ability=help')).body.items.length === 2,
+      async () => (await gateway.api.get(`/v1/decisions?ability=help&since=${since}`)).body.items.length === 2,
     );
   const elsewhere = await other.api.get(`/v1/decisions/${decision_id}`);
   expect(elsewhere.body).toEqual(own.body);
 
   const refused = await ask(one, 'x', { ability: 'helpp' });
   expectProblem(refused, 'ability_not_found');
-  const listed = await one.api.get('/v1/decisions?code=ability_not_found&reason=name_mismatch');
+  const listed = await one.api.get(`/v1/decisions?code=ability_not_found&reason=name_mismatch&since=${since}`);
   expect(listed.body.items).toMatchObject([{ decision_id: refused.body.decision_id, chosen: null, ability: 'helpp' }]);
   expect(listed.body.items[0].inputs).toBeUndefined();
 
   const client = new AgentReachClient({ url: other.url });
   const nothing = await client.decisions.replay({});
   expect(nothing).toMatchObject({ changed: 0, score_change: { max_absolute: 0 }, not_recomputed: { count: 0 } });
-  const without = await client.decisions.replay({ filter: { ability: 'help' }, changes: { without: [agent_name] } });
+  const without = await client.decisions.replay({
+    filter: { ability: 'help', since },
+    changes: { without: [agent_name] },
+  });
   expect(without).toMatchObject({ decisions: 2, recomputed: 2, changed: 1 });
   expect(without.listed).toMatchObject([
     { decision_id, reach_id, before: { agent_name, route_reason }, after: { agent_name: 'parcel_agent' } },

@@ -1,4 +1,5 @@
 /** Fault 1 of delivery: the only worker is killed while an agent has the call (R4, R7, W08). */
+import { randomUUID } from 'node:crypto';
 import { ReachAgent } from '../../src/sdk/agent';
 import { ended, ok, reach, type SeenCall } from '../process/scripted-agent';
 import { quietLog } from '../sdk/scripted-registry';
@@ -45,7 +46,7 @@ it.each(['at_least_once', 'exactly_once'])(
     const agent = await stage.startAgent();
     agent.answerWith(hold);
     const first = await stage.startWorker();
-    const key = `crash-${delivery_semantics}`;
+    const key = `crash-${delivery_semantics}-${randomUUID()}`;
     const { body } = await reach(
       stage.url,
       { ability: agent.ability, payload: {}, timeout_ms: 60_000, delivery_semantics, idempotency_key: key },
@@ -101,7 +102,7 @@ it.each(['at_least_once', 'exactly_once'])(
         payload: {},
         timeout_ms: 60_000,
         delivery_semantics,
-        idempotency_key: `k-${name}`,
+        idempotency_key: `k-${name}-${randomUUID()}`,
       },
       'respond-async',
     );

@@ -1,4 +1,5 @@
 /** R4: what `exactly_once` asks for, and what it keeps. */
+import { randomUUID } from 'node:crypto';
 import { ReachAgent } from '../../src/sdk/agent';
 import { quietLog } from '../sdk/scripted-registry';
 import { startGateway, type TestGateway } from '../support/gateway';
@@ -26,7 +27,8 @@ it('needs a key, and says where', async () => {
 it('gives every attempt, and every redrive, a greater fence under one key', async () => {
   const agent = await startHttpAgent(gateway.api, { name: 'fenced', endpoint: { max_retry: 2 } });
   agent.plays({ do: 'fail', message: 'not yet' });
-  const { body } = await gateway.api.reach({ ability: agent.ability, ...exactly, idempotency_key: 'fences' });
+  const key = `fences-${randomUUID()}`;
+  const { body } = await gateway.api.reach({ ability: agent.ability, ...exactly, idempotency_key: key });
   expect(body).toMatchObject({ code: 'agent_error' });
   const before = agent.journal.map(({ call }) => call);
   agent.plays({ do: 'answer', output: { answer: 'done' } });
@@ -36,7 +38,7 @@ it('gives every attempt, and every redrive, a greater fence under one key', asyn
   const fences = calls.map(({ fence }) => fence);
   expect(fences).toEqual(fences.toSorted());
   expect(new Set(fences).size).toBe(4);
-  expect(new Set(calls.map(({ idempotency_key }) => idempotency_key))).toEqual(new Set(['fences']));
+  expect(new Set(calls.map(({ idempotency_key }) => idempotency_key))).toEqual(new Set([key]));
   expect((await gateway.api.ended(body.reach_id)).body.status).toBe('completed');
   await agent.close();
 });
@@ -47,7 +49,12 @@ describe('an old attempt that finishes late', () => {
   const agents: ReachAgent[] = [];
   let runs = 0;
   let finishFirst: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (finishFirst = resolve));
+  let held: Promise<void>;
+  beforeEach(() => {
+    finishFirst(); // of a first run that failed
+    runs = 0;
+    held = new Promise<void>((resolve) => (finishFirst = resolve));
+  });
 
   beforeAll(async () => {
     for (const instanceId of ['a', 'b']) {
@@ -56,7 +63,7 @@ describe('an old attempt that finishes late', () => {
           name: 'overtaken',
           version: '1.0.0',
           capabilities: [{ name: ability, description: 'takes its time' }],
-          endpoint: { protocol: 'http', timeout_ms: 1_000 },
+          endpoint: { protocol: 'http', timeout_ms: 3_000 },
         },
         gateway: gateway.url,
         instanceId,
@@ -81,7 +88,7 @@ describe('an old attempt that finishes late', () => {
   afterAll(() => Promise.all(agents.map((agent) => agent.stop())));
 
   it('cannot put its result over that of the newer one', async () => {
-    const envelope = { ability, ...exactly, idempotency_key: 'late', timeout_ms: 30_000 };
+    const envelope = { ability, ...exactly, idempotency_key: `late-${randomUUID()}`, timeout_ms: 30_000 };
     const { status, body } = await gateway.api.reach(envelope);
     expect([status, body.output, body.attempts]).toEqual([200, { run: 2 }, 2]);
     finishFirst();
@@ -102,7 +109,7 @@ describe('another agent that could do it', () => {
 
   beforeAll(async () => {
     for (const name of ['one', 'two']) {
-      const draft = { name, capability: { name: ability }, endpoint: { max_retry: 0, timeout_ms: 400 } };
+      const draft = { name, capability: { name: ability }, endpoint: { max_retry: 0, timeout_ms: 2_000 } };
       agents.push(await startHttpAgent(gateway.api, draft));
     }
   });

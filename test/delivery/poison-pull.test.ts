@@ -44,6 +44,7 @@ afterAll(async () => {
 });
 
 it('ends it as a dead letter after 1 + max_retry starts, and the queue goes on', async () => {
+  writeFileSync(journal, ''); // of a first run that failed
   const send = (payload: object) =>
     gateway.api.reach({ ability: ABILITY, payload, timeout_ms: 100_000 }, { prefer: 'respond-async' });
   const poison = await send({ poison: true });

@@ -18,22 +18,22 @@ const answerAfter =
     void sleep(ms).then(() => ok(call, response));
 
 it('grace ≥ work: one request, completed; the worker ends with 0 only afterwards and takes nothing new', async () => {
-  const agent = await stage.startAgent();
+  const agent = await stage.startAgent({ endpoint: { timeout_ms: 25_000 } });
   let answeredAt = Infinity;
   agent.answerWith((call, response) => {
-    void sleep(3_000).then(() => {
+    void sleep(8_000).then(() => {
       answeredAt = performance.now();
       ok(call, response);
     });
   });
-  const worker = await stage.startWorker(stage.configWith({ graceful_timeout: '15s' }));
+  const worker = await stage.startWorker(stage.configWith({ graceful_timeout: '30s' }));
   const send = () => reach(stage.url, { ability: agent.ability, payload: {}, timeout_ms: 60_000 }, 'respond-async');
   const { body } = await send();
   await agent.received(1);
   await sleep(500);
   const exit = worker.kill('SIGTERM').then((code) => ({ code, at: performance.now() }));
-  // The signal has to arrive; what is sent after it is not this worker's any more.
-  await sleep(300);
+  // The signal has to arrive, on a busy machine as well; what is sent after it is not this worker's any more.
+  await sleep(4_000);
   const late = await send();
   const { code, at } = await exit;
   expect([code, at > answeredAt, agent.seen.length]).toEqual([0, true, 1]);
@@ -46,11 +46,12 @@ it('grace ≥ work: one request, completed; the worker ends with 0 only afterwar
 
 // `idempotent: true` with a waiting caller takes the fast path, whose attempt is a local activity.
 it.each([
-  ['a regular attempt', {}, 'respond-async'],
+  ['a regular attempt', { endpoint: { timeout_ms: 25_000 } }, 'respond-async'],
   ['the fast path', { capability: { idempotent: true }, endpoint: { timeout_ms: 4_500 } }, 'wait=30'],
 ])('grace < work, %s: a second worker completes it with the same key', async (_what, draft, prefer) => {
   const agent = await stage.startAgent(draft);
-  agent.answerWith(answerAfter(4_000));
+  // A regular attempt is never answered, so that it cannot end before its worker on a machine that stalls.
+  agent.answerWith(prefer === 'respond-async' ? () => undefined : answerAfter(4_000));
   const short = await stage.startWorker(stage.configWith({ graceful_timeout: '1s' }));
   const sent = reach(
     stage.url,
@@ -58,9 +59,9 @@ it.each([
     prefer,
   );
   await agent.received(1);
+  agent.answerWith(ok);
   const exit = short.kill('SIGTERM');
   await stage.startWorker();
-  agent.answerWith(ok);
   expect(await exit).toBe(0);
   const { body } = await sent;
   const end = await view(body.reach_id);
@@ -72,8 +73,8 @@ it.each([
 });
 
 it('at_most_once whose worker had to stop is not sent again', async () => {
-  const agent = await stage.startAgent();
-  agent.answerWith(answerAfter(4_000));
+  const agent = await stage.startAgent({ endpoint: { timeout_ms: 25_000 } });
+  agent.answerWith(() => undefined);
   const short = await stage.startWorker(stage.configWith({ graceful_timeout: '500ms' }));
   const { body } = await reach(
     stage.url,
@@ -104,5 +105,5 @@ it('SIGKILL: recovered by the missing heartbeats, long before the attempt would 
   await first.kill('SIGKILL');
   await stage.startWorker();
   expect(await view(body.reach_id)).toMatchObject({ status: 'completed', attempts: 2 });
-  expect(performance.now() - startedAt).toBeLessThan(30_000);
+  expect(performance.now() - startedAt).toBeLessThan(60_000);
 });

@@ -45,11 +45,12 @@ describe('“Try it with curl”', () => {
   let gateway: TestGateway;
   let folder: string;
 
-  beforeAll(async () => {
+  // One for each test: what it registers is new to it.
+  beforeEach(async () => {
     gateway = await startGateway();
     folder = mkdtempSync(join(tmpdir(), 'readme-'));
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await gateway.close();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -65,7 +66,7 @@ describe('“Try it with curl”', () => {
     const script = ['set -um', 'curl() { command curl "$@"; echo; }', ...commands]
       .join('\n')
       .replace('mjs &\n', `mjs &\n${listening}\n`);
-    const { stdout } = await run('bash', ['-c', script], { cwd: folder, timeout: 50_000 });
+    const { stdout } = await run('bash', ['-c', script], { cwd: folder, timeout: 110_000 });
     expect(stdout).toContain('"outcome":"created"');
     expect(stdout).toContain('"answer":"HELLO"');
     expect(stdout).toContain('"answer":"LATER"');

@@ -59,11 +59,15 @@ describe('a diagnosis on the command line', () => {
     expect(out).toMatch(/asleep#1\.0\.0\s+never registered\s+-\s+-\s+no instance has ever registered/);
     expect(out).toContain('advice  start an instance that registers itself');
     expect(out).toContain('→ agent-reach agents asleep');
+    const counted = async () => {
+      const { text } = await gateway.api.get('/metrics');
+      return Number(/^agent_reach_no_candidate_total\{reason="never_registered"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+    };
+    const before = await counted();
     const problem = expectProblem(await gateway.api.reach({ ability: 'receipt-reading' }), 'no_ready_instance');
     expect(problem.diagnosis).toMatchObject({ causes: [{ cause: 'never_registered', count: 1 }] });
     expect(problem.diagnosis?.retry_after_ms).toBe(problem.retry_after_ms);
-    const { text } = await gateway.api.get('/metrics');
-    expect(text).toContain('agent_reach_no_candidate_total{reason="never_registered"} 1');
+    expect(await counted()).toBe(before + 1);
   });
 
   it('of a version, a type and a payload that nobody takes', async () => {

@@ -201,9 +201,10 @@ describe('the repeat of a finished reach', () => {
 
 it('uses up no key when it refuses', async () => {
   const idempotency_key = key();
-  const envelope = { ability: 'comes_later.work', idempotency_key };
+  const name = `comes_later_${randomUUID().slice(0, 8)}`;
+  const envelope = { ability: `${name}.work`, idempotency_key };
   expectProblem(await first.api.reach(envelope), 'ability_not_found');
-  const late = await startHttpAgent(first.api, { name: 'comes_later' });
+  const late = await startHttpAgent(first.api, { name });
   expect((await first.api.reach(envelope)).body).toMatchObject({ status: 'completed', replayed: false });
   await late.close();
 });
@@ -218,10 +219,9 @@ it('takes the key from the payload where the ability says so', async () => {
 });
 
 it('makes each send without a key a reach of its own, and the same message one', async () => {
+  const message_id = randomUUID();
   const ids = await Promise.all(
-    [{}, {}, { message_id: 'm-1' }, { message_id: 'm-1' }].map(
-      async (more) => (await send(first, more)).body.reach_id as string,
-    ),
+    [{}, {}, { message_id }, { message_id }].map(async (more) => (await send(first, more)).body.reach_id as string),
   );
   expect(new Set(ids).size).toBe(3);
   expect(agent.journal).toHaveLength(3);

@@ -7,7 +7,8 @@ import type { AgentDraft, Seen } from '../support/scripted-agent';
 import { startHttpAgent, type HttpStep, type ScriptedHttpAgent } from '../support/scripted-http-agent';
 import { waitFor } from '../support/wait-for';
 
-const ACK_MS = 800;
+/** Far longer than a busy machine takes to post a sign or a result. */
+const ACK_MS = 3_000;
 let gateway: TestGateway;
 const started: ScriptedHttpAgent[] = [];
 
@@ -28,6 +29,12 @@ async function anAgent(draft: Partial<AgentDraft>, ...steps: HttpStep[]): Promis
 }
 const patient = { endpoint: { ack_timeout_ms: ACK_MS, max_retry: 2 } };
 const accept: HttpStep = { do: 'accept' };
+
+/** A reach to an agent whose acknowledgement lasts too short to be seen for sure. */
+async function sent(agent: ScriptedHttpAgent): Promise<{ id: string }> {
+  const { body } = await gateway.api.reach({ ability: agent.ability, timeout_ms: 30_000 }, { prefer: 'respond-async' });
+  return { id: body.reach_id as string };
+}
 
 async function accepted(agent: ScriptedHttpAgent, more: object = {}): Promise<{ id: string; seen: Seen }> {
   const { body } = await gateway.api.reach(
@@ -87,9 +94,9 @@ describe('an agent that accepted and fell silent', () => {
   it('is waited for as long as it gives signs', async () => {
     const agent = await anAgent(patient, accept);
     const { id, seen } = await accepted(agent);
-    for (const until = performance.now() + 4 * ACK_MS; performance.now() < until;) {
+    for (const until = performance.now() + 3 * ACK_MS; performance.now() < until;) {
       expect((await post(id, seen, 'progress')).status).toBe(202);
-      await new Promise((resolve) => setTimeout(resolve, ACK_MS / 4));
+      await new Promise((resolve) => setTimeout(resolve, ACK_MS / 12));
     }
     expect(agent.journal).toHaveLength(1);
     await post(id, seen, 'result', { output: { done: true } });
@@ -98,7 +105,7 @@ describe('an agent that accepted and fell silent', () => {
 
   it('is given up after its retries, and every delivery is an attempt', async () => {
     const agent = await anAgent({ endpoint: { ack_timeout_ms: 200, max_retry: 1 } }, accept);
-    const { id } = await accepted(agent);
+    const { id } = await sent(agent);
     const { body } = await gateway.api.ended(id);
     expect(body).toMatchObject({ status: 'dead_lettered', error: { code: 'agent_timeout' } });
     expect(body.attempts.map(({ n, code }: { n: number; code: string }) => [n, code])).toEqual([
@@ -111,7 +118,7 @@ describe('an agent that accepted and fell silent', () => {
   it('gets no more than its retries in all, however often it fails, accepts and falls silent in turns', async () => {
     const turns = Array.from({ length: 6 }, (): HttpStep[] => [{ do: 'status', status: 503 }, accept]).flat();
     const agent = await anAgent({ endpoint: { ack_timeout_ms: 200, max_retry: 3 } }, ...turns);
-    const { id } = await accepted(agent);
+    const { id } = await sent(agent);
     const { body } = await gateway.api.ended(id);
     expect(body).toMatchObject({ status: 'dead_lettered', error: { code: 'agent_timeout' } });
     expect(body.attempts.map(({ n, code }: { n: number; code: string }) => [n, code])).toEqual([
@@ -125,7 +132,7 @@ describe('an agent that accepted and fell silent', () => {
 
   it('gets nothing again that may not be sent twice: nobody knows what became of it', async () => {
     const agent = await anAgent({ endpoint: { ack_timeout_ms: 200 }, capability: { idempotent: false } }, accept);
-    const { id } = await accepted(agent);
+    const { id } = await sent(agent);
     expect((await gateway.api.ended(id)).body).toMatchObject({ status: 'outcome_unknown' });
     expect(agent.journal).toHaveLength(1);
   });
@@ -133,9 +140,10 @@ describe('an agent that accepted and fell silent', () => {
 
 describe('the deadline of an agent that accepted', () => {
   it("is the reach's: what comes shortly before it counts, however its signs fall", async () => {
-    const agent = await anAgent({ endpoint: { ack_timeout_ms: 1_500, max_retry: 0 } }, accept);
-    const { id, seen } = await accepted(agent, { timeout_ms: 4_000 });
-    const answerAt = seen.atMs + 3_600;
+    const agent = await anAgent({ endpoint: { ack_timeout_ms: 3_000, max_retry: 0 } }, accept);
+    // By the time of the request, which is before that of its acceptance: from there the deadline counts.
+    const answerAt = performance.now() + 6_500;
+    const { id, seen } = await accepted(agent, { timeout_ms: 8_000 });
     while (performance.now() < answerAt - 300) {
       await post(id, seen, 'progress');
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -146,8 +154,8 @@ describe('the deadline of an agent that accepted', () => {
   });
 
   it('ends it as expired, although it still gave signs', async () => {
-    const agent = await anAgent({ endpoint: { ack_timeout_ms: 1_000, max_retry: 0 } }, accept);
-    const { id, seen } = await accepted(agent, { timeout_ms: 2_500 });
+    const agent = await anAgent({ endpoint: { ack_timeout_ms: 3_000, max_retry: 0 } }, accept);
+    const { id, seen } = await accepted(agent, { timeout_ms: 6_000 });
     const signs = setInterval(() => void post(id, seen, 'progress'), 200);
     const { body } = await gateway.api.ended(id);
     clearInterval(signs);
@@ -220,7 +228,7 @@ describe('an agent of the SDK that accepts what takes long', () => {
         name,
         version: '1.0.0',
         capabilities: [`${name}.work`],
-        endpoint: { protocol: 'http', ack_timeout_ms: 400, timeout_ms: 300, max_retry: 1 },
+        endpoint: { protocol: 'http', ack_timeout_ms: 3_000, timeout_ms: 2_000, max_retry: 1 },
       },
       gateway: gateway.url,
       handlers: { [`${name}.work`]: handler },
@@ -247,8 +255,8 @@ describe('an agent of the SDK that accepts what takes long', () => {
     });
     const quick = await gateway.api.reach({ ability, payload: { ms: 1 } });
     expect(quick.body).toMatchObject({ status: 'completed', output: { took: 1 } });
-    const slow = await gateway.api.reach({ ability, payload: { ms: 2_000 }, timeout_ms: 20_000 });
-    expect(slow.body).toMatchObject({ status: 'completed', output: { took: 2_000 }, attempts: 1 });
+    const slow = await gateway.api.reach({ ability, payload: { ms: 5_000 }, timeout_ms: 20_000 });
+    expect(slow.body).toMatchObject({ status: 'completed', output: { took: 5_000 }, attempts: 1 });
     expect(calls).toBe(2);
   });
 

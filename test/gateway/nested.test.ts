@@ -73,8 +73,8 @@ describe('a nested reach', () => {
 
   it('takes the deadline that its agent has by its own clock', async () => {
     const parent = await held();
-    await nested(parent, {}, { 'x-reach-deadline-ms': '900' });
-    expect(inner.journal[0]!.call.deadline_ms).toBeLessThanOrEqual(450);
+    await nested(parent, {}, { 'x-reach-deadline-ms': '8000' });
+    expect(inner.journal[0]!.call.deadline_ms).toBeLessThanOrEqual(4_000);
     const refused = await nested(parent, {}, { 'x-reach-deadline-ms': '0' });
     expectProblem(refused, 'deadline_exceeded');
     expectProblem(await nested(parent, {}, { 'x-reach-deadline-ms': 'soon' }), 'invalid_request');
@@ -329,20 +329,21 @@ describe('agents of the SDK', () => {
 
   it.each(['http', 'worker'] as const)('reach others with what is left of their call (%s)', async (protocol) => {
     let left = 0;
-    await agent(`asks_${protocol}`, protocol, async (payload, context) => {
+    const name = `asks_${protocol}_${randomUUID().slice(0, 8)}`;
+    await agent(name, protocol, async (payload, context) => {
       left = context.deadlineMs;
       const { output } = await context.reach.invokeAbility(inner.ability, payload);
       return { heard: output };
     });
     const answer = await gateway.api.reach({
-      target_agent: `asks_${protocol}`,
+      target_agent: name,
       payload: { case: protocol },
       context_id: 'ctx-9',
       timeout_ms: 20_000,
     });
     expect(answer.body).toMatchObject({ status: 'completed', output: { heard: { answer: 'hello' } } });
     const [seen] = inner.journalOf(protocol);
-    expect(seen!.call).toMatchObject({ source_agent: `asks_${protocol}`, context_id: 'ctx-9' });
+    expect(seen!.call).toMatchObject({ source_agent: name, context_id: 'ctx-9' });
     expect(seen!.call.deadline_ms).toBeLessThanOrEqual(left / 2);
     const trace = await gateway.api.get(`/v1/reaches/${answer.body.reach_id}/trace`);
     expect(trace.body.hops.flatMap((hop: { children?: string[] }) => hop.children ?? [])).toEqual([
@@ -351,7 +352,8 @@ describe('agents of the SDK', () => {
   });
 
   it.each(['http', 'worker'] as const)('are stopped from calling each other for ever (%s)', async (protocol) => {
-    const names = Array.from({ length: 6 }, (_, n) => `ring${n}_${protocol}`);
+    const ring = randomUUID().slice(0, 8);
+    const names = Array.from({ length: 6 }, (_, n) => `ring${n}_${protocol}_${ring}`);
     let calls = 0;
     for (const [n, name] of names.entries()) {
       await agent(name, protocol, async (payload, context) => {
@@ -363,7 +365,7 @@ describe('agents of the SDK', () => {
         );
       });
     }
-    const { body } = await gateway.api.reach({ ability: `${names[0]}.work`, timeout_ms: 30_000 });
+    const { body } = await gateway.api.reach({ ability: `${names[0]}.work`, timeout_ms: 120_000 });
     expect(body.output).toMatchObject({ refused: 'delegation_loop', at: names[3] });
     expect(body.output.detail).toContain('4 deep');
     expect(calls).toBe(4);

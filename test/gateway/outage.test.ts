@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,13 +58,13 @@ it('without etcd: reaches go on from the last view, nothing can be registered, a
     expect(problem).toMatchObject({ retryable: true, retry_after_ms: expect.any(Number) });
     expect(answer.headers['retry-after']).toMatch(/^\d+$/);
     expect(problem.detail).not.toContain(etcd.address);
-    expect(answer.ms).toBeLessThan(5_000);
+    expect(answer.ms).toBeLessThan(10_000);
   }
-  await waitFor('not ready', async () => !(await ready()), 15_000);
+  await waitFor('not ready', async () => !(await ready()));
   expect((await gateway.api.get('/healthz')).status).toBe(200);
 
   await etcd.restart?.();
-  await waitFor('ready again', ready, 20_000);
+  await waitFor('ready again', ready);
   expect((await gateway.api.post('/v1/agents', descriptorOf({ name: 'newcomer' }, 'http'))).status).toBe(201);
   expect(
     (await gateway.api.post(`${path}/heartbeat`, { epoch: registration.epoch, status: 'ready', load: 0 })).status,
@@ -73,7 +74,8 @@ it('without etcd: reaches go on from the last view, nothing can be registered, a
 
 it('without Temporal: nothing is accepted and everybody is told, and what was accepted before is finished', async () => {
   agent.plays({ do: 'answer', output: { answer: 'in the end' }, afterMs: 2_000 });
-  const accepted = await send({ timeout_ms: 90_000, idempotency_key: 'before' }, { prefer: 'respond-async' });
+  const idempotency_key = `before-${randomUUID()}`;
+  const accepted = await send({ timeout_ms: 90_000, idempotency_key }, { prefer: 'respond-async' });
   await waitFor('the request', () => agent.journal[0]);
   await crash(temporal);
 
@@ -81,7 +83,7 @@ it('without Temporal: nothing is accepted and everybody is told, and what was ac
   const refused = await Promise.all([
     send(),
     send({}, { prefer: 'respond-async' }),
-    send({ timeout_ms: 90_000, idempotency_key: 'before' }),
+    send({ timeout_ms: 90_000, idempotency_key }),
     gateway.api.get(`/v1/reaches/${id}`),
     gateway.api.get(`/v1/reaches/${id}?wait=2`),
     gateway.api.get(`/v1/reaches/${id}/trace`),
@@ -92,7 +94,7 @@ it('without Temporal: nothing is accepted and everybody is told, and what was ac
     const problem = expectProblem(answer, 'engine_unavailable');
     expect(problem.retryable).toBe(true);
     expect(answer.text).not.toContain(temporal.address);
-    expect(answer.ms).toBeLessThan(9_000);
+    expect(answer.ms).toBeLessThan(15_000);
   }
   expect(refused[0]?.body.detail).toMatch(/may have been accepted.*same idempotency key/);
   expect((await gateway.api.get('/readyz')).body).toMatchObject({ ready: false, temporal: 'unreachable' });
@@ -110,13 +112,22 @@ it('without Temporal: nothing is accepted and everybody is told, and what was ac
     30_000,
   );
   expect(after.body.status).toBe('completed');
-  expect((await gateway.api.ended(id)).body).toMatchObject({ status: 'completed', output: { answer: 'in the end' } });
+  // Its attempt may have to run out first, and a look waits for 30 s only.
+  const end = await waitFor(
+    'the end of what was accepted before',
+    async () => {
+      const { status, body } = await gateway.api.ended(id);
+      return status === 200 && body.status !== 'running' && body;
+    },
+    60_000,
+  );
+  expect(end).toMatchObject({ status: 'completed', output: { answer: 'in the end' } });
   // Tasks that waited for the server to come back may count as a backlog for a moment.
   const repeat = await waitFor('the repeat', async () => {
-    const answer = await send({ timeout_ms: 90_000, idempotency_key: 'before' });
+    const answer = await send({ timeout_ms: 90_000, idempotency_key });
     return answer.status === 503 ? undefined : answer;
   });
   expect(repeat.body).toMatchObject({ reach_id: id, replayed: true });
   const keys = agent.journal.filter(({ call }) => call.reach_id === id).map(({ call }) => call.idempotency_key);
-  expect(new Set(keys)).toEqual(new Set(['before']));
+  expect(new Set(keys)).toEqual(new Set([idempotency_key]));
 });

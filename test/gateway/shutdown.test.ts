@@ -62,7 +62,7 @@ it('after SIGTERM or SIGKILL another process finishes the reach, under the same 
       { do: 'answer', output: { answer: 'too late' }, afterMs: 8_000 },
       { do: 'answer', output: { answer: 'taken over' } },
     );
-    const idempotency_key = `handed-over-${signal}`;
+    const idempotency_key = `handed-over-${signal}-${randomUUID()}`;
     const waiting = leaving.api
       .reach({ ability: agent.ability, timeout_ms: 60_000, idempotency_key })
       .catch(() => 'cut off' as const);

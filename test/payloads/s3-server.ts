@@ -13,7 +13,7 @@ export interface S3Server {
 /** Where the tests' own copy of the server goes. */
 const OWN = resolve(__dirname, '../../node_modules/.cache/agent-reach-moto');
 const INSTALL_TIMEOUT_MS = 180_000;
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 90_000;
 
 /** The program that serves S3: the system's, or one that is installed now with Python; null, and why, when neither is there. */
 export function findS3Server(): { program: string } | { missing: string } {

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { startGateway, type TestGateway } from '../support/gateway';
 import { reach } from './scripted-agent';
@@ -41,15 +42,23 @@ async function until(name: string, fits: (seen: Instance[]) => boolean): Promise
   while (!fits(await instances(name))) await new Promise((done) => setTimeout(done, 100));
 }
 
+/** An agent that no earlier run of the same test has left behind. */
+const nameOf = (text: string) => `${text}-${randomUUID().slice(0, 8)}`;
+/** Asks until it is answered: on a busy machine a lease of five seconds may end and begin anew between two looks. */
+async function served(ability: string): Promise<void> {
+  while ((await reach(gateway.url, { ability, payload: {} }, 'wait=10')).status !== 200)
+    await new Promise((done) => setTimeout(done, 100));
+}
+
 const isReady = (seen: Instance[]) => seen.some(({ status }) => status === 'ready');
 
 describe.each(['http', 'worker'] as const)('an agent over %s that stops heartbeating', (protocol) => {
   it('is out of routing when its lease ends, with a diagnosis, and back by itself', async () => {
-    const name = `frozen-${protocol}`;
-    const ability = `thaw-${protocol}`;
+    const name = nameOf(`frozen-${protocol}`);
+    const ability = `${name}.thaw`;
     const child = await startAgent(name, ability, protocol);
     await until(name, isReady);
-    await expect(reach(gateway.url, { ability, payload: {} }, 'wait=10')).resolves.toMatchObject({ status: 200 });
+    await served(ability);
 
     child.kill('SIGSTOP');
     await until(name, (seen) => !isReady(seen));
@@ -61,12 +70,12 @@ describe.each(['http', 'worker'] as const)('an agent over %s that stops heartbea
 
     child.kill('SIGCONT');
     await until(name, isReady);
-    await expect(reach(gateway.url, { ability, payload: {} }, 'wait=10')).resolves.toMatchObject({ status: 200 });
+    await served(ability);
   });
 
   it('drains on SIGTERM: it leaves the registry and ends with 0', async () => {
-    const name = `leaving-${protocol}`;
-    const child = await startAgent(name, `leave-${protocol}`, protocol);
+    const name = nameOf(`leaving-${protocol}`);
+    const child = await startAgent(name, `${name}.leave`, protocol);
     await until(name, isReady);
     const exited = new Promise((done) => child.once('exit', done));
     child.kill('SIGTERM');

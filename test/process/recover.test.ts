@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { Client, Connection } from '@temporalio/client';
@@ -33,7 +34,8 @@ async function agentReach(...args: string[]): Promise<{ code: number; out: strin
 }
 
 it('brings back everything that an outage has left behind, once', async () => {
-  const source = 'the-outage';
+  // Lists are those of all platforms on this Temporal.
+  const source = `the-outage-${randomUUID()}`;
   const send = (more: object = {}, prefer = 'respond-async') =>
     front.api.reach({ ability: agent.ability, source_agent: source, ...more }, { prefer });
   // No worker at all: the run times out before anybody has looked at it.

@@ -5,6 +5,7 @@ import { AgentReachClient } from '../../src/sdk/client';
 import { cli } from '../cli/cli-io';
 import { startGateway, type TestGateway } from '../support/gateway';
 import { startHttpAgent, type ScriptedHttpAgent } from '../support/scripted-http-agent';
+import { waitFor } from '../support/wait-for';
 import { topicOf } from './support';
 
 let gateway: TestGateway;
@@ -23,6 +24,9 @@ afterAll(async () => {
   await gateway.close();
 });
 beforeEach(() => agent.plays());
+
+/** A publish is answered after 2 s at the latest: on a busy machine its reaches may not be there yet. */
+const waited = (id: string) => waitFor('the reach and its end', () => client.wait(id));
 
 describe('AgentReachClient', () => {
   it('subscribes, publishes, and sees what became of it', async () => {
@@ -47,7 +51,7 @@ describe('AgentReachClient', () => {
     const published = await client.publish(topic, { order: 7 }, options);
     expect(published).toEqual({ event_id: options.id, matched: 1, reach_ids: [expect.any(String)] });
     expect(await client.publish(topic, { order: 7 }, options)).toEqual(published);
-    const result = await client.wait(published.reach_ids[0]!);
+    const result = await waited(published.reach_ids[0]!);
     expect(result).toMatchObject({ status: 'completed', agent_name: 'audit', trace_id: 'c'.repeat(32) });
     expect(agent.journal.map(({ call }) => [call.payload, call.event?.attributes])).toEqual([
       [
@@ -77,7 +81,7 @@ describe('AgentReachClient', () => {
     await client.subscriptions.put(`any-${randomUUID()}`, { topic, ability: agent.ability });
     const [one, two] = [await client.publish(topic, ['a']), await client.publish(topic, 'text')];
     expect(one.event_id).not.toBe(two.event_id);
-    await Promise.all([one, two].map(({ reach_ids }) => client.wait(reach_ids[0]!)));
+    await Promise.all([one, two].map(({ reach_ids }) => waited(reach_ids[0]!)));
     expect(agent.journal.map(({ call }) => call.payload)).toEqual(
       expect.arrayContaining([{ data: ['a'] }, { data: 'text' }]),
     );
@@ -102,6 +106,7 @@ describe('agent-reach', () => {
   it('subscribes, lists in a table, publishes, and deletes', async () => {
     const topic = topicOf('cli');
     const id = `cli-${randomUUID()}`;
+    const eventId = `order-${randomUUID()}`;
     const put = await run([
       ...['subscriptions', 'put', id, '--topic', topic, '--agent', 'audit'],
       ...['--exact', 'type=order.created', '--prefix', 'subject=eu/', '--suffix', 'subject=/7'],
@@ -117,12 +122,12 @@ describe('agent-reach', () => {
     );
     const published = await run([
       ...['publish', topic, '-p', '{"order":7}', '--type', 'order.created', '--source', '/shop'],
-      ...['--subject', 'eu/7', '--id', 'order-7', '--ext', 'region=eu', '--json'],
+      ...['--subject', 'eu/7', '--id', eventId, '--ext', 'region=eu', '--json'],
     ]);
     expect(published.code).toBe(0);
     const body = JSON.parse(published.out);
-    expect(body).toEqual({ event_id: 'order-7', matched: 1, reach_ids: [expect.any(String)] });
-    await client.wait(body.reach_ids[0]);
+    expect(body).toEqual({ event_id: eventId, matched: 1, reach_ids: [expect.any(String)] });
+    await waited(body.reach_ids[0]);
     expect(agent.journal[0]!.call.event?.attributes).toMatchObject({ subject: 'eu/7', region: 'eu' });
     const gone = await run(['subscriptions', 'delete', id]);
     expect([gone.code, gone.out]).toEqual([0, `✓ ${id}  deleted\n`]);

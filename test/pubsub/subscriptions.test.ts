@@ -83,7 +83,7 @@ it('is gone after DELETE, for every gateway', async () => {
 });
 
 it('lists by id, page by page, by topic, agent and ability', async () => {
-  const topic = topicOf('listed');
+  const topic = topicOf(`listed-${randomUUID().slice(0, 8)}`);
   const ids = Array.from({ length: 5 }, (_, n) => `${topic}.${n}`.slice(-60));
   for (const id of ids) await subscribe(gateway.api, id, { topic, agent: 'lister#1.0.0', ability: 'record' });
   await subscribe(gateway.api, `below-${randomUUID()}`, { topic: `${topic.split('.')[0]}.*`, agent: 'other' });

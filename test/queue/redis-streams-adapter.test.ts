@@ -65,7 +65,7 @@ const program = redisProgram();
   });
 
   const invoke = (
-    { budgetMs = 2_000, ...context }: Partial<AdapterContext> = {},
+    { budgetMs = 10_000, ...context }: Partial<AdapterContext> = {},
     {
       descriptor = descriptorOf(redis.url),
       ...more
@@ -123,19 +123,19 @@ const program = redisProgram();
 
   it('takes back what nobody takes up in half of its time, so that another agent can be tried', async () => {
     const startedMs = performance.now();
-    const failed = await failure(invoke({ budgetMs: 600 }));
+    const failed = await failure(invoke({ budgetMs: 6_000 }));
     expect(failed).toMatchObject({
       code: 'agent_unavailable',
       received: 'no',
       message: expect.stringContaining(QUEUE),
     });
-    expect(performance.now() - startedMs).toBeLessThan(580);
+    expect(performance.now() - startedMs).toBeLessThan(5_800);
     await waitFor('nothing left', async () => (await leftovers()).length === 0);
     expect(await consumer.nextOrNone()).toBeNull();
   });
 
   it('says that a call which was taken up and not answered was received', async () => {
-    const outcome = failure(invoke({ budgetMs: 500 }));
+    const outcome = failure(invoke({ budgetMs: 4_000 }));
     const got = await consumer.next();
     await consumer.take(got);
     expect(await outcome).toMatchObject({ code: 'agent_timeout', received: 'yes' });
@@ -145,7 +145,7 @@ const program = redisProgram();
   });
 
   it('does not let a message be begun whose time is over', async () => {
-    const outcome = failure(invoke({ budgetMs: 400 }));
+    const outcome = failure(invoke({ budgetMs: 3_000 }));
     const got = await consumer.next();
     await outcome;
     expect(await consumer.take(got)).toEqual(['gone']);
@@ -225,7 +225,7 @@ const program = redisProgram();
       received: 'no',
     });
     const absent = descriptorOf('redis://127.0.0.1:1');
-    expect(await failure(invoke({}, { descriptor: absent }))).toMatchObject({
+    expect(await failure(invoke({ budgetMs: 2_000 }, { descriptor: absent }))).toMatchObject({
       code: 'agent_unavailable',
       received: 'no',
     });
@@ -254,7 +254,9 @@ const program = redisProgram();
       return connect.call(this);
     });
     const descriptor = descriptorOf('redis://127.0.0.1:1');
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => failure(invoke({}, { descriptor }))));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, () => failure(invoke({ budgetMs: 2_000 }, { descriptor }))),
+    );
     watched.mockRestore();
     expect(outcomes.map((outcome) => outcome?.code)).toEqual(outcomes.map(() => 'agent_unavailable'));
     expect(waiting).toBeGreaterThanOrEqual(20);
@@ -274,8 +276,8 @@ const program = redisProgram();
       readToken: () => undefined,
       counting,
     });
-    for (let n = 0; n < 2; n += 1) await failure(invoke({ budgetMs: 100 }));
-    await failure(invoke({}, { descriptor: descriptorOf('redis://127.0.0.1:1') }));
+    for (let n = 0; n < 2; n += 1) await failure(invoke({ budgetMs: 2_000 }));
+    await failure(invoke({ budgetMs: 2_000 }, { descriptor: descriptorOf('redis://127.0.0.1:1') }));
     expect(ledger.counts().origins).toEqual([
       { origin: redis.url, requests: 2, connections: 1, failures: 0 },
       { origin: 'redis://127.0.0.1:1', requests: 0, connections: 0, failures: expect.any(Number) },
@@ -328,7 +330,7 @@ const program = redisProgram();
     await other.kill();
     const startedMs = performance.now();
     await adapter.close();
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
     expect(await outcome).toMatchObject({ code: 'agent_unavailable', received: 'unknown' });
   });
 });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/registry';
-import { FIRST, KEY, SETTINGS, failPast, failTogether, open, reaches, startHub } from './breakers-support';
+import { FIRST, KEY, failPast, failTogether, open, reaches, startHub } from './breakers-support';
 import { eventually, openPlace, openRelay, refusal, sharedEtcdAddress, type Place } from './support';
 
 let place: Place;
@@ -60,17 +60,19 @@ describe('tripping', () => {
   });
 
   it('an error rate that lasts opens it, on the counts of all processes', async () => {
-    const [one, two] = [await startHub(place), await startHub(place)];
+    // Longer than the news of the successes may take: until then the second one sees failures only.
+    const settings = { sustainedMs: 2_000 };
+    const [one, two] = [await startHub(place, { settings }), await startHub(place, { settings })];
     await one.call('ok', 60);
     await failTogether(two, 6);
     await failPast(two, 20);
     await eventually(() => two.hub.view(KEY).requests === 86 && one.hub.view(KEY).requests === 86);
-    await new Promise((resolve) => setTimeout(resolve, 2 * SETTINGS.sustainedMs));
+    await new Promise((resolve) => setTimeout(resolve, 2 * settings.sustainedMs));
     expect(two.state()).toBe('bypass'); // 26 of 86 is not over a half
     await failPast(two, 40);
     const started = performance.now();
     await Promise.all([reaches(one, 'open'), reaches(two, 'open')]);
-    expect(performance.now() - started).toBeGreaterThan(SETTINGS.sustainedMs - 100);
+    expect(performance.now() - started).toBeGreaterThan(settings.sustainedMs - 100);
     expect(one.hub.gate(KEY).detail).toContain('66 of 126 calls failed');
   });
 
@@ -98,7 +100,7 @@ describe('tripping', () => {
   });
 
   it('withdraws its counts when the failures are old', async () => {
-    const one = await startHub(place, { settings: { windowMs: 500 } });
+    const one = await startHub(place, { settings: { windowMs: 3_000 } });
     await one.call('failure');
     await eventually(async () => (await storedKeys()).length === 1);
     await eventually(async () => (await storedKeys()).length === 0);
@@ -145,7 +147,8 @@ describe('bypass', () => {
 
 describe('probe', () => {
   it('one of fifty calls over two processes is the probe', async () => {
-    const [one, two] = [await startHub(place), await startHub(place)];
+    const settings = { probeIntervalMs: 2_000 };
+    const [one, two] = [await startHub(place, { settings }), await startHub(place, { settings })];
     await open(one);
     await reaches(two, 'open');
     const early = await refusal(one.hub.enter(KEY, FIRST));
@@ -182,7 +185,7 @@ describe('probe', () => {
     const [one, two] = [await startHub(place), await startHub(place)];
     await open(one);
     await eventually(() => one.hub.gate(KEY).share === 1);
-    const lost = await one.hub.enter(KEY, { ...FIRST, budgetMs: 1 });
+    const lost = await one.hub.enter(KEY, { ...FIRST, budgetMs: 2_000 });
     await one.hub.stop();
     await reaches(two, 'half_open');
     await refusal(two.hub.enter(KEY, FIRST));
@@ -228,14 +231,14 @@ describe('overrides', () => {
 
   it('hold a breaker open everywhere until they expire by themselves', async () => {
     const [one, two] = [await startHub(place), await startHub(place)];
-    await one.hub.override(KEY, { ...by, state: 'open', expiresInMs: 2_000 });
+    await one.hub.override(KEY, { ...by, state: 'open', expiresInMs: 5_000 });
     expect((await refusal(one.hub.enter(KEY, FIRST))).message).toContain('held open by ops');
     await reaches(two, 'open');
     await refusal(two.hub.enter(KEY, { ...FIRST, retry: true }));
     expect(two.hub.view(KEY)).toMatchObject({ state: 'open', share: 0, override: { ...by, state: 'open' } });
-    await eventually(() => two.state() === 'closed' && one.state() === 'closed', 15_000);
+    await eventually(() => two.state() === 'closed' && one.state() === 'closed');
     expect(await one.hub.enter(KEY, FIRST)).toMatchObject({ mark: null });
-  }, 20_000);
+  }, 60_000);
 
   it('hold a breaker closed whatever it thinks, until taken back', async () => {
     const [one, two] = [await startHub(place), await startHub(place)];
@@ -267,7 +270,9 @@ describe('clocks and outages', () => {
     let shiftMs = 0;
     const clock: Clock = { monotonicMs: () => performance.now(), wall: () => new Date(new Date().getTime() + shiftMs) };
     const later: Clock = { monotonicMs: () => performance.now() + 5_000_000, wall: () => new Date() };
-    const [one, two] = [await startHub(place, { clock }), await startHub(place, { clock: later })];
+    const settings = { probeIntervalMs: 2_000 };
+    const one = await startHub(place, { clock, settings });
+    const two = await startHub(place, { clock: later, settings });
     await one.call('failure', 3);
     shiftMs = 3_600_000;
     await two.call('failure', 3);
@@ -276,8 +281,8 @@ describe('clocks and outages', () => {
     await open(one);
     expect(one.hub.gate(KEY).share).toBe(0);
     shiftMs = 3_600_000;
-    expect(one.hub.gate(KEY).retryAfterMs).toBeLessThanOrEqual(SETTINGS.probeIntervalMs);
-    await eventually(() => one.hub.gate(KEY).share === 1, 2_000);
+    expect(one.hub.gate(KEY).retryAfterMs).toBeLessThanOrEqual(settings.probeIntervalMs);
+    await eventually(() => one.hub.gate(KEY).share === 1);
     await one.call('ok');
     await reaches(two, 'recovering');
   });
@@ -293,7 +298,7 @@ describe('clocks and outages', () => {
     await eventually(() => one.hub.gate(KEY).share === 1);
     const refused = await refusal(one.hub.enter(KEY, FIRST));
     expect(refused.code).toBe('circuit_open');
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect(two.state()).toBe('closed');
     relay.mend();
     await Promise.all([reaches(two, 'open'), one.hub.settled()]);
@@ -301,7 +306,7 @@ describe('clocks and outages', () => {
     expect(probe.mark).toBe('probe');
     await away.close();
     await relay.close();
-  }, 20_000);
+  }, 60_000);
 
   it('what others wrote meanwhile wins', async () => {
     const relay = await openRelay(sharedEtcdAddress());
@@ -318,7 +323,7 @@ describe('clocks and outages', () => {
     expect(two.state()).toBe('open');
     await away.close();
     await relay.close();
-  }, 20_000);
+  }, 60_000);
 
   it('a probe whose claim was answered too late is given back', async () => {
     const one = await startHub(place);

@@ -96,6 +96,7 @@ it('a revision that the watch skipped is found by the audit', async () => {
   const watchClient = place.etcd.watchClient;
   const openStream = watchClient.watch.bind(watchClient);
   let deaf = false;
+  const unheard: string[] = [];
   jest.spyOn(watchClient, 'watch').mockImplementation(async () => {
     const stream = await openStream();
     const on = stream.on.bind(stream);
@@ -103,7 +104,10 @@ it('a revision that the watch skipped is found by the audit', async () => {
       on(
         event as 'data',
         event === 'data'
-          ? (response: IWatchResponse) => void (deaf && response.events.length > 0 ? undefined : listener(response))
+          ? (response: IWatchResponse) => {
+              if (!deaf || response.events.length === 0) return listener(response);
+              unheard.push(...response.events.map(({ kv }) => kv.key.toString()));
+            }
           : listener,
       );
     return Object.assign(stream, { on: lossy });
@@ -115,7 +119,7 @@ it('a revision that the watch skipped is found by the audit', async () => {
   deaf = true;
   await registry.registerDescriptor(descriptorOf({ name: 'missed' }));
   await registry.deleteAgent('doomed');
-  await sleep(100);
+  await eventually(() => unheard.some((key) => key.includes('/doomed/')));
   deaf = false;
   expect(view.world().agents.map(({ name }) => name)).toEqual(['doomed', 'heard']);
   await eventually(() => view.world().agents.length === 2 && view.world().agents[1]!.name === 'missed');
@@ -174,13 +178,13 @@ describe('when etcd itself goes away', () => {
     ]) {
       expect(await refusal(call)).toMatchObject({ code: 'engine_unavailable' });
     }
-    expect(performance.now() - startedMs).toBeLessThan(3_500);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
     expect(view.world().agents[0]!.instances).toMatchObject([{ instance_id: 'kept', status: 'ready' }]);
     await restart('first');
     const backMs = performance.now();
     await eventually(() => registry.heartbeat('refund', 'kept', { epoch: kept.epoch, ...beat }));
     await eventually(() => view.staleness().connected);
-    expect(performance.now() - backMs).toBeLessThan(5_000);
+    expect(performance.now() - backMs).toBeLessThan(15_000);
     await registry.registerInstance('refund', 'b', { version: '1.0.0' });
     await eventually(() => view.world().agents[0]!.instances.length === 2);
     await expectFresh(place, view);
@@ -188,16 +192,16 @@ describe('when etcd itself goes away', () => {
 
   it('frozen for longer than a lease (R02): nobody vanishes meanwhile, then the lease has expired', async () => {
     const { registry, view } = await setUp();
-    const { epoch } = await registry.registerInstance('refund', 'a', { version: '1.0.0', ttl_sec: 2 });
+    const { epoch } = await registry.registerInstance('refund', 'a', { version: '1.0.0', ttl_sec: 5 });
     await eventually(() => view.world().agents[0]!.instances.length === 1);
     engine.kill('SIGSTOP');
     const startedMs = performance.now();
     expect(await refusal(registry.heartbeat('refund', 'a', { epoch, ...beat }))).toMatchObject({
       code: 'engine_unavailable',
     });
-    expect(performance.now() - startedMs).toBeLessThan(3_500);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
     await eventually(() => !view.staleness().connected);
-    await sleep(1_000);
+    await sleep(Math.max(1_000, 6_000 - (performance.now() - startedMs)));
     expect(view.world().agents[0]!.instances).toHaveLength(1);
     engine.kill('SIGCONT');
     await eventually(() => view.world().agents[0]!.instances.length === 0);
@@ -214,7 +218,7 @@ describe('when etcd itself goes away', () => {
     expect(view.world().agents).toHaveLength(1);
     await engine.stop();
     await restart('second');
-    await eventually(() => view.staleness().connected && view.world().agents.length === 0, 8_000);
+    await eventually(() => view.staleness().connected && view.world().agents.length === 0);
     await registry.registerDescriptor(descriptorOf({ name: 'anew' }));
     await eventually(() => view.world().agents[0]?.name === 'anew');
   });

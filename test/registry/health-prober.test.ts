@@ -60,7 +60,7 @@ const status =
     void response.writeHead(code, { location: '/elsewhere' }).end();
 
 /** The schema's shortest interval is 1 s; tests go faster. */
-function probed(address: string | undefined, timeoutSec = 1): Descriptor {
+function probed(address: string | undefined, timeoutSec = 10): Descriptor {
   const endpoint = { protocol: 'http' as const, ...(address !== undefined && { address }) };
   const descriptor = descriptorOf({
     endpoint,
@@ -104,15 +104,15 @@ it('heartbeats that go on do not hide a function that is dead (R04)', async () =
   await eventually(() => instances()[0]!.status === 'ready');
 });
 
-it.each<[string, RequestListener, string]>([
-  ['too slow', () => undefined, 'no answer within'],
-  ['a body that never ends', (_request, response) => void response.writeHead(200).write('x'), 'no answer within'],
+it.each<[what: string, listener: RequestListener, reason: string, timeoutSec?: number]>([
+  ['too slow', () => undefined, 'no answer within', 0.15],
+  ['a body that never ends', (_request, response) => void response.writeHead(200).write('x'), 'no answer within', 0.15],
   ['a redirect', status(302), 'a redirect'],
   ['more than 64 KiB', (_request, response) => void response.end(Buffer.alloc(1_100_000)), 'more than 64 KiB'],
   ['a reset', (request) => void request.socket.destroy(), 'no answer (UND_ERR_SOCKET)'],
-])('%s is a failure', async (_name, listener, reason) => {
+])('%s is a failure', async (_name, listener, reason, timeoutSec) => {
   const agent = await startAgent(listener);
-  await registry.registerDescriptor(probed(agent.address, 0.15));
+  await registry.registerDescriptor(probed(agent.address, timeoutSec));
   startProber();
   await eventually(() => health('static-0') === 'failing');
   expect(instances()[0]!.status_reason).toContain(reason);

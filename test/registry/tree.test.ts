@@ -79,8 +79,9 @@ it('waits a second for an etcd that hangs, and then for none for a while', async
     expect(await alone.takeRetry(retry(id))).toBe(true);
     tookMs.push(performance.now() - askedMs);
   }
-  expect(tookMs[0]).toBeLessThan(2_500);
-  expect(tookMs[1]! + tookMs[2]!).toBeLessThan(500);
+  // A call of etcd's by itself has three seconds.
+  expect(tookMs[0]).toBeLessThan(2_900);
+  expect(tookMs[1]! + tookMs[2]!).toBeLessThan(1_000);
   await far.close();
   await relay.close();
 });

@@ -168,7 +168,9 @@ const { supported, reason } = embeddingsSupported();
       inputType: 'query',
       cacheFile: join(dir, 'vectors.bin'),
     });
-    const again = routerWith(new SemanticMatcher({ embedder: offline, fallback: new LexicalMatcher() }));
+    const again = routerWith(
+      new SemanticMatcher({ embedder: offline, fallback: new LexicalMatcher(), patienceMs: 30_000 }),
+    );
     const { route_reason } = await again.route(ticketRequest(tickets[0]!));
     expect(route_reason).not.toMatch(/lexical/);
     await offline.close();

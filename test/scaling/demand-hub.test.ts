@@ -5,8 +5,8 @@ import { eventually, openPlace, type Place } from '../registry/support';
 const KEY = { agentName: 'desk', agentVersion: '1.0.0', ability: 'work' };
 
 let place: Place;
-beforeAll(() => void (place = openPlace()));
-afterAll(() => place.close());
+beforeEach(() => void (place = openPlace()));
+afterEach(() => place.close());
 
 async function startHub(waiting: () => number = () => 0): Promise<DemandHub> {
   const hub = new DemandHub({ ...place.options, publishIntervalMs: 50, queueOf: waiting });

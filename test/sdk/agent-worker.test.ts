@@ -139,7 +139,7 @@ it('aborts the handler when the reach is cancelled, by the heartbeats', async ()
   await handle.cancel();
   expect(await handle.result()).toEqual({ kind: 'cancelled' });
   expect(reason).toMatchObject({ name: 'AbortError', reason: 'cancelled' });
-  expect(performance.now() - before).toBeLessThan(6_000);
+  expect(performance.now() - before).toBeLessThan(20_000);
 });
 
 it('aborts the handler at its deadline and says so', async () => {
@@ -160,7 +160,7 @@ it('leaves proof that the call arrived when the handler outlives the activity', 
     await promise;
     return {};
   });
-  const ending = await (await begin(queue, {}, 500)).result();
+  const ending = await (await begin(queue, {}, 2_500)).result();
   expect(ending).toMatchObject({
     kind: 'timeout',
     details: [{ instance: agent.instanceId, received_at: expect.any(String) }],

@@ -1,4 +1,5 @@
 /** The whole way: a reach whose agent did the work and whose answer was lost on the way back (R4, R7). */
+import { randomUUID } from 'node:crypto';
 import { ReachAgent } from '../../src/sdk/agent';
 import { freePorts } from '../../src/engines/ports';
 import { openRelay, type Relay } from '../registry/support';
@@ -10,6 +11,8 @@ let relay: Relay;
 let agent: ReachAgent;
 let runs: number;
 let fences: string[];
+/** Part of every key: a test that is run once more must not meet its own first run. */
+let run: string;
 const log = quietLog();
 
 beforeAll(async () => {
@@ -43,6 +46,7 @@ afterAll(async () => {
 beforeEach(() => {
   runs = 0;
   fences = [];
+  run = randomUUID();
 });
 
 describe.each(['at_least_once', 'exactly_once'])('%s', (delivery_semantics) => {
@@ -50,7 +54,7 @@ describe.each(['at_least_once', 'exactly_once'])('%s', (delivery_semantics) => {
     gateway.api.reach({
       ability: 'echo',
       delivery_semantics,
-      idempotency_key: `${key}-${delivery_semantics}`,
+      idempotency_key: `${key}-${run}`,
       payload,
       timeout_ms: 30_000,
     });
@@ -78,7 +82,7 @@ describe.each(['at_least_once', 'exactly_once'])('%s', (delivery_semantics) => {
       ability: 'echo',
       target_agent: 'echo',
       delivery_semantics,
-      idempotency_key: `shared-${delivery_semantics}`,
+      idempotency_key: `shared-${run}`,
       timeout_ms: 30_000,
     });
     expect([other.status, other.body.output, runs]).toEqual([200, { run: 1 }, 1]);

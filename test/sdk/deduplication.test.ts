@@ -211,7 +211,7 @@ describe('at_least_once', () => {
     interfere = () => DOWN;
     const work = counting();
     const agent = await serve(work.handler);
-    const { status, body } = await deliver(agent, { deadline_ms: 400, attempt: 2 });
+    const { status, body } = await deliver(agent, { deadline_ms: 3_000, attempt: 2 });
     expect([status, body.code, work.runs]).toEqual([429, 'agent_busy', 0]);
     expect(body.detail).toContain('not begun');
   });
@@ -220,9 +220,9 @@ describe('at_least_once', () => {
     interfere = () => DOWN;
     const work = counting();
     const agent = await serve(work.handler);
-    expect((await deliver(agent, { deadline_ms: 400 })).body).toEqual({ run: 1 });
+    expect((await deliver(agent, { deadline_ms: 3_000 })).body).toEqual({ run: 1 });
     const begun = asked('begin').length;
-    expect((await deliver(agent, { deadline_ms: 400, idempotency_key: 'another' })).body).toEqual({ run: 2 });
+    expect((await deliver(agent, { deadline_ms: 3_000, idempotency_key: 'another' })).body).toEqual({ run: 2 });
     expect(asked('begin')).toHaveLength(begun);
     expect(logged('warn', 'first attempts go on without it')).toHaveLength(1);
   });
@@ -347,7 +347,7 @@ describe('exactly_once', () => {
     interfere = () => DOWN;
     const work = counting();
     const agent = await serve(work.handler);
-    const { status, body } = await deliver(agent, { ...exactly(1), deadline_ms: 400 });
+    const { status, body } = await deliver(agent, { ...exactly(1), deadline_ms: 3_000 });
     expect([status, body.code, work.runs]).toEqual([429, 'agent_busy', 0]);
   });
 
@@ -356,7 +356,7 @@ describe('exactly_once', () => {
     const work = counting();
     const agent = await serve(work.handler);
     // At least a second of patience, in which three tries surely fit: 0, about 100 and about 300 ms.
-    expect((await deliver(agent, exactly(1))).body).toEqual({ run: 1 });
+    expect((await deliver(agent, { ...exactly(1), deadline_ms: 30_000 })).body).toEqual({ run: 1 });
     interfere = (verb) => (verb === 'complete' ? DOWN : undefined);
     const { status, body } = await deliver(agent, { ...exactly(1), idempotency_key: 'k-2', deadline_ms: 3_000 });
     expect([status, body.code]).toEqual([500, 'agent_error']);

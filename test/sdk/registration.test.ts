@@ -220,7 +220,7 @@ describe('staying', () => {
     const before = performance.now();
     registry.beatOverride = 'hang';
     await lost;
-    expect(performance.now() - before).toBeLessThan(1_300);
+    expect(performance.now() - before).toBeLessThan(5_000);
     expect(agent.registration).toBe('lost');
     registry.expireAll();
     const again = once(agent, 're-registered');

@@ -79,6 +79,11 @@ describe('deliverCallback over a day', () => {
   };
   /** Seconds between attempts. */
   const waits = () => attempts.slice(1).map((at, index) => Math.round((at - attempts[index]!) / 1_000));
+  /** Never sooner; the server's clock goes on while a busy machine takes its time. */
+  const expectAbout = (wait: number, expected: number) => {
+    expect(wait).toBeGreaterThanOrEqual(expected - 1);
+    expect(wait).toBeLessThanOrEqual(expected + 15);
+  };
 
   it('tries after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, and then gives up', async () => {
     post = async () => ({ status: 503 });
@@ -89,7 +94,7 @@ describe('deliverCallback over a day', () => {
     });
     const expected = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
     expect(waits()).toHaveLength(expected.length);
-    waits().forEach((wait, index) => expect(Math.abs(wait - expected[index]!)).toBeLessThanOrEqual(2));
+    waits().forEach((wait, index) => expectAbout(wait, expected[index]!));
   });
 
   it('arrives when the receiver is back after hours', async () => {
@@ -100,7 +105,7 @@ describe('deliverCallback over a day', () => {
   it('takes longer when it is asked to, and not much longer', async () => {
     post = async () => (attempts.length === 1 ? { status: 429, retryAfterMs: 600_000 } : { status: 204 });
     await deliver();
-    expect(Math.abs(waits()[0]! - 600)).toBeLessThanOrEqual(2);
+    expectAbout(waits()[0]!, 600);
   });
 
   it('ends at once where another attempt would be as vain', async () => {

@@ -220,7 +220,7 @@ describe('reach', () => {
 
   it('expires when an accepted result never comes, with the deadline as code', async () => {
     script.invoke = async (input) => ({ kind: 'accepted', instance: 'i-1', attempts: [attempt(input)] });
-    const failure = await failureOf(reachInput({ envelope: { timeout_ms: 300 } }));
+    const failure = await failureOf(reachInput({ envelope: { timeout_ms: 3_000 } }));
     expect(failure).toMatchObject({
       status: 'expired',
       problem: { code: 'deadline_exceeded', last_error: { code: 'agent_timeout' } },

@@ -54,7 +54,7 @@ it.each(['busy since 12:03:01 UTC: in_flight 4 of 4', 'busy since 12:03:01: in_f
   (detail) => {
     const agents = [{ ...unheard.agents![0]!, status: 'busy', since: new Date().toISOString(), detail }];
     const told = renderDiagnosis({ reason: 'not_ready', message: 'busy', agents }, place);
-    expect(told).toMatch(/ busy +0 s ago +- +in_flight 4 of 4$/m);
+    expect(told).toMatch(/ busy +\d+ s ago +- +in_flight 4 of 4$/m);
   },
 );
 

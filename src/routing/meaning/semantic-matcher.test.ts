@@ -7,7 +7,7 @@ const ability = (...texts: string[]): AbilityText => ({ key: texts.join('|'), te
 const SHOES = ability('mends shoes', 'torn boots');
 const BREAD = ability('bakes bread', 'cakes and rolls');
 
-function setUp(patienceMs?: number) {
+function setUp(patienceMs = 60_000) {
   const embedder = new WordEmbedder();
   const matcher = new SemanticMatcher({ embedder, fallback: new LexicalMatcher(), patienceMs });
   return { embedder, matcher };

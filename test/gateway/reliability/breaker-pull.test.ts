@@ -98,7 +98,17 @@ it('lets durable hand-overs that wait for it pass one by one, as probe and by it
   await waitFor('a second call', () => agent.journal.length > 1, 30_000);
   expect((agent.journal[1]?.atMs ?? 0) - (agent.journal[0]?.atMs ?? 0)).toBeGreaterThan(2_400);
   expect(agent.journal[0]?.call.bypass).toBe(true);
-  const ends = await inBatches(8, 8, (n) => gateway.api.ended(receipts[n]?.body.reach_id as string));
-  expect(ends.map(({ body }) => body.status)).toEqual(ends.map(() => 'completed'));
+  // One by one takes a while; a look at the end waits for 30 s only.
+  const ends = await inBatches(8, 8, (n) =>
+    waitFor(
+      'its end',
+      async () => {
+        const { status } = (await gateway.api.ended(receipts[n]?.body.reach_id as string)).body;
+        return status !== 'running' && (status as string);
+      },
+      60_000,
+    ),
+  );
+  expect(ends).toEqual(ends.map(() => 'completed'));
   await untilBreaker(gateway.api, agent.ability, 'closed');
 });

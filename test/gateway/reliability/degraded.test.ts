@@ -29,7 +29,9 @@ const ready = async () => {
 };
 
 it('spreads what can be done, refuses the rest at once, and ends with some distance', async () => {
-  expect(await isDegraded()).toBe(false);
+  // Once more after a first run that failed: those that it sent away come back first.
+  for (let n = 0; n < AGENTS; n += 1) await join(n);
+  await waitFor('everybody being there', async () => (await ready()) === AGENTS && !(await isDegraded()));
   await leave(8);
   await waitFor('the leave in the view', async () => (await ready()) === AGENTS - 1);
   const sync = expectProblem(await api.reach({ ability: 'own_8' }), 'no_ready_instance');
@@ -73,7 +75,7 @@ it('spreads what can be done, refuses the rest at once, and ends with some dista
   await join(3);
   await waitFor('the end of degraded mode', async () => !(await isDegraded()));
   expect((await api.reach({ ability: 'shared' })).body.route_reason).not.toContain('degraded mode');
-  const late = await api.reach({ ability: 'own_5', mode: 'async', timeout_ms: 1_500 }, { prefer: 'respond-async' });
+  const late = await api.reach({ ability: 'own_5', mode: 'async', timeout_ms: 5_000 }, { prefer: 'respond-async' });
   expect(late.status).toBe(202);
 
   await join(8);

@@ -13,7 +13,7 @@ afterAll(async () => {
 });
 
 async function open(ejection: object): Promise<Api> {
-  const config = { breaker: { enabled: false }, ejection: { consecutive_failures: 3, base_sec: 3, ...ejection } };
+  const config = { breaker: { enabled: false }, ejection: { consecutive_failures: 3, base_sec: 8, ...ejection } };
   const gateway = await startGateway({ config });
   gateways.push(gateway);
   return gateway.api;
@@ -53,7 +53,7 @@ it('leaves at most two of three out at 67 %, and takes them back', async () => {
   expect(agent.visits.length).toBe(left + 30);
   expect(gone).toHaveLength(2);
   agent.plays(() => ok);
-  await waitFor('all being back', async () => (await out(api, agent)).length === 0, 20_000);
+  await waitFor('all being back', async () => (await out(api, agent)).length === 0, 60_000);
   await inBatches(40, 10, () => api.reach({ ability: agent.ability }));
   expect(new Set(agent.visits.map(({ instance }) => instance)).size).toBe(3);
 });
@@ -68,24 +68,24 @@ it('never leaves a sole instance out at 50 %', async () => {
 });
 
 it('says when the first returns once all are out, and counts failures of further attempts like those of first ones', async () => {
-  const api = await open({ max_percent: 100, base_sec: 4 });
+  const api = await open({ max_percent: 100, base_sec: 10 });
   const agent = await stage(api, { name: 'pair', instances: ['one', 'two'], endpoint: { max_retry: 1 } });
   agent.plays(() => broken);
   const startedMs = performance.now();
   for (let n = 0; n < 3; n += 1) expectProblem(await api.reach({ ability: agent.ability }), 'agent_error');
   expect(agent.visits.map(({ instance }) => instance).toSorted()).toEqual(['one', 'one', 'one', 'two', 'two', 'two']);
-  await waitFor('both being out', async () => (await out(api, agent)).length === 2, 3_000);
+  await waitFor('both being out', async () => (await out(api, agent)).length === 2, 9_000);
   const answer = await api.reach({ ability: agent.ability });
   const askedMs = performance.now();
   const problem = expectProblem(answer, 'all_instances_unavailable');
   expect(problem).toMatchObject({ retryable: true, diagnosis: { reason: 'not_ready' } });
   const waitMs = Number(problem.retry_after_ms);
   expect(waitMs).toBeGreaterThan(0);
-  expect(waitMs).toBeLessThanOrEqual(4_000 - (askedMs - startedMs) / 10);
+  expect(waitMs).toBeLessThanOrEqual(10_000 - (askedMs - startedMs) / 10);
   expect(answer.headers['retry-after']).toBe(String(Math.ceil(waitMs / 1_000)));
   agent.plays(() => ok);
   await waitFor('the first being back', async () => (await api.reach({ ability: agent.ability })).status === 200);
   const backMs = performance.now() - askedMs;
   expect(backMs).toBeGreaterThan(waitMs - 300);
-  expect(backMs).toBeLessThan(waitMs + 2_500);
+  expect(backMs).toBeLessThan(waitMs + 8_000);
 });

@@ -1,4 +1,5 @@
 /** Fallbacks (R30) through the public surface: an answer that says it is not the real one. */
+import { randomUUID } from 'node:crypto';
 import type { Answer, Api } from '../../support/api';
 import { startGateway, type TestGateway } from '../../support/gateway';
 import { expectProblem } from '../../support/problem';
@@ -88,7 +89,7 @@ describe.each(WAYS)('when %s', (_what, code, begin, end) => {
     ['price', 'shop', FIXED],
     ['stock', 'warehouse', { answer: 'from the warehouse' }],
   ])('%s is answered, degraded, on every channel', async (ability, agentName, output) => {
-    const idempotency_key = `${code}-${ability}`;
+    const idempotency_key = `${code}-${ability}-${randomUUID()}`;
     const answer = await ask(ability, { idempotency_key });
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({

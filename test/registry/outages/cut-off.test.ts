@@ -47,16 +47,17 @@ it.each(['cut', 'silence'] as const)(
   async (fault) => {
     const { view, registry, beside, near } = await behindAndBeside();
     const { epoch } = await beside.registerInstance('refund', 'stays', { version: '1.0.0', ttl_sec: 60 });
-    await beside.registerInstance('refund', 'goes', { version: '1.0.0', ttl_sec: 1 });
+    // Long enough to be seen before the line fails, on a busy machine as well.
+    await beside.registerInstance('refund', 'goes', { version: '1.0.0', ttl_sec: 6 });
     await eventually(() => view.world().agents[0]?.instances.length === 2);
     relay[fault]();
-    await eventually(() => !view.staleness().connected, 8_000);
+    await eventually(() => !view.staleness().connected, 15_000);
     const agedMs = view.staleness().lastSyncAgeMs;
     const askedMs = performance.now();
     expect(await refusal(registry.heartbeat('refund', 'stays', { epoch, status: 'ready', load: 0 }))).toMatchObject({
       code: 'engine_unavailable',
     });
-    expect(performance.now() - askedMs).toBeLessThan(4_000);
+    expect(performance.now() - askedMs).toBeLessThan(10_000);
     await beside.registerDescriptor(descriptorOf({ name: 'newcomer' }));
     await eventually(async () => {
       const { kvs } = await near.etcd.getAll().prefix(`${near.options.keyPrefix}/default/registry/instance/`).exec();

@@ -145,7 +145,7 @@ it('etcd frozen for longer than the leases: then one leads again, and what was k
   leader.stats.record({ ...sample, durationMs: 10, outcome: 'ok' });
   await eventually(() => health(other) === 'failing' && requests(other) === 1);
   etcd.freeze();
-  await eventually(() => leaders() === 0, (LEADER_TTL_SEC + 1) * 1_000);
+  await eventually(() => leaders() === 0, (LEADER_TTL_SEC + 5) * 1_000);
   await sleep(6_000);
   expect([health(leader), health(other)]).toEqual(['failing', 'failing']);
   etcd.thaw();
@@ -179,6 +179,6 @@ it('results that vanish are written again at once, not when the lease is due', a
   const prefix = `${admin.options.keyPrefix}/default/registry/health/`;
   const { kvs } = await admin.etcd.getAll().prefix(prefix).exec();
   await admin.etcd.leaseClient.leaseRevoke({ ID: kvs[0]!.lease });
-  await eventually(async () => (await admin.etcd.getAll().prefix(prefix).exec()).kvs[0]?.lease !== undefined, 3_000);
+  await eventually(async () => (await admin.etcd.getAll().prefix(prefix).exec()).kvs[0]?.lease !== undefined, 15_000);
   await eventually(() => health(other) === 'failing');
 });
