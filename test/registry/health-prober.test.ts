@@ -104,12 +104,12 @@ it('heartbeats that go on do not hide a function that is dead (R04)', async () =
   await eventually(() => instances()[0]!.status === 'ready');
 });
 
-it.each<[what: string, listener: RequestListener, reason: string, timeoutSec?: number]>([
+it.each<[what: string, listener: RequestListener, reason: string, timeoutSec: number]>([
   ['too slow', () => undefined, 'no answer within', 0.15],
   ['a body that never ends', (_request, response) => void response.writeHead(200).write('x'), 'no answer within', 0.15],
-  ['a redirect', status(302), 'a redirect'],
-  ['more than 64 KiB', (_request, response) => void response.end(Buffer.alloc(1_100_000)), 'more than 64 KiB'],
-  ['a reset', (request) => void request.socket.destroy(), 'no answer (UND_ERR_SOCKET)'],
+  ['a redirect', status(302), 'a redirect', 10],
+  ['more than 64 KiB', (_request, response) => void response.end(Buffer.alloc(1_100_000)), 'more than 64 KiB', 10],
+  ['a reset', (request) => void request.socket.destroy(), 'no answer (UND_ERR_SOCKET)', 10],
 ])('%s is a failure', async (_name, listener, reason, timeoutSec) => {
   const agent = await startAgent(listener);
   await registry.registerDescriptor(probed(agent.address, timeoutSec));
