@@ -112,8 +112,7 @@ export class Transport {
       return networkFailure(caught, origin).error;
     };
     const call: TransportCall = { method: 'GET', path, headers, timeoutMs: CONNECT_TIMEOUT_MS, retry: 'never' };
-    const never = new AbortController().signal;
-    const options = { ...this.#requestOf(call, signal ?? never), headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
+    const options = { ...this.#requestOf(call, signal), headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
     const answer = await request(this.#urlOf(call), options).catch((caught: unknown) => {
       throw lost(caught);
     });
@@ -185,7 +184,7 @@ export class Transport {
 
   #requestOf(
     call: TransportCall,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
   ): Omit<Dispatcher.RequestOptions, 'path' | 'origin'> & { dispatcher: Agent } {
     const { body } = call;
     return {

@@ -64,7 +64,7 @@ export const EVENT_OPERATIONS: Operation[] = [
     params: z.object({ topic: topicSchema }),
     body: eventBody,
     answers: { 202: { description: 'Accepted', body: json(publishedSchema) } },
-    problems: [...BODY_PROBLEMS, 'idempotency_key_reused', 'overloaded'],
+    problems: [...BODY_PROBLEMS, 'idempotency_key_reused', 'overloaded', 'reach_terminal', 'delegation_loop'],
   },
   {
     method: 'get',

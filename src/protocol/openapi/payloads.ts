@@ -24,7 +24,7 @@ export const PAYLOAD_OPERATIONS: Operation[] = [
     params: z.object({ message_id: messageId, sequence }),
     body: { schema: chunk, mediaTypes: ['application/octet-stream'] },
     answers: { 200: { description: 'It is there', body: json(chunkReceiptSchema) } },
-    problems: ['invalid_request', 'payload_too_large', 'storage_full'],
+    problems: ['invalid_request', 'payload_too_large', 'storage_full', 'reach_terminal'],
   },
   {
     method: 'post',
@@ -37,7 +37,7 @@ export const PAYLOAD_OPERATIONS: Operation[] = [
     params: z.object({ message_id: messageId }),
     body: json(uploadCompletionSchema, { upload: { chunks: 96, sha256: `${'0'.repeat(60)}cafe` } }),
     answers: { 200: { description: 'The reference', body: json(uploadReceiptSchema) } },
-    problems: [...BODY_PROBLEMS, 'not_found', 'storage_full'],
+    problems: [...BODY_PROBLEMS, 'not_found', 'storage_full', 'reach_terminal'],
   },
   {
     method: 'get',
