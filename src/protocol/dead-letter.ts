@@ -161,7 +161,9 @@ export const bulkRedriveResultSchema = z
     redriven: z.array(pairSchema).meta({ description: 'With the new run.' }),
     skipped: z.array(z.object({ reach_id: z.string(), reason: z.string() })),
     failed: z.array(z.object({ reach_id: z.string(), code: errorCodeSchema, message: z.string() })),
-    would_redrive: z.array(pairSchema).optional().meta({ description: 'With `dry_run`: the failed runs.' }),
+    would_redrive: z.array(pairSchema).optional().meta({
+      description: 'With `dry_run`: the failed runs. What a redrive would skip is in `skipped`.',
+    }),
   })
   .meta({ id: 'BulkRedriveResult' });
 export type BulkRedriveResult = z.infer<typeof bulkRedriveResultSchema>;

@@ -146,7 +146,13 @@ describe('redrive', () => {
     expect((await letters(['show', id])).out).toContain(`agent-reach dead-letters redrive ${id} --accept-repeat`);
     const refused = await letters(['redrive', id]);
     expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('accept_repeat')]);
-    const skipped = await json(['redrive', '--all', '--source', source, '--yes']);
+    const all = ['redrive', '--all', '--source', source];
+    const looked = await json([...all, '--dry-run']);
+    expect(looked.body).toMatchObject({ matched: 1, would_redrive: [], skipped: [{ reach_id: id }] });
+    expect((await letters([...all, '--dry-run'])).out).toContain('1 dead letter: 0 would be redriven, 1 skipped');
+    const accepted = await json([...all, '--dry-run', '--accept-repeat']);
+    expect(accepted.body).toMatchObject({ would_redrive: [{ reach_id: id }], skipped: [] });
+    const skipped = await json([...all, '--yes']);
     expect([skipped.code, skipped.body.skipped]).toEqual([0, [{ reach_id: id, reason: expect.any(String) }]]);
     agent.plays();
     const { body } = await json(['redrive', id, '--accept-repeat']);

@@ -463,6 +463,25 @@ describe('in bulk', () => {
     expect(await show(given)).toMatchObject({ state: 'discarded' });
   });
 
+  it('says in a dry run what it would skip for want of consent', async () => {
+    const source = newSource();
+    agent.plays({ do: 'reset', when: 'before_headers' }, { do: 'reject', message: 'no' });
+    const inDoubt = await failed({ source_agent: source, delivery_semantics: 'at_most_once' });
+    const undone = await failed({ source_agent: source, delivery_semantics: 'at_most_once' });
+    await listed(source, [inDoubt, undone]);
+    const look = async (more: object) =>
+      (await gateway.api.post('/v1/dead-letters:redrive', { filter: { source }, dry_run: true, ...more }))
+        .body as BulkRedriveResult;
+    const dry = await look({});
+    expect(dry).toMatchObject({ matched: 2, redriven: [], failed: [], would_redrive: [{ reach_id: undone }] });
+    expect(dry.skipped).toEqual([{ reach_id: inDoubt, reason: expect.stringContaining('accept_repeat is not set') }]);
+    expect(await look({ accept_repeat: true })).toMatchObject({
+      would_redrive: [{ reach_id: undone }, { reach_id: inDoubt }],
+      skipped: [],
+    });
+    expect(agent.journal).toHaveLength(2);
+  });
+
   it('wants to be told what', async () => {
     const bulk = (body: object) => gateway.api.post('/v1/dead-letters:redrive', body);
     const { errors } = expectProblem(await bulk({}), 'invalid_request');

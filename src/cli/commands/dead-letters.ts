@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { DeadLetterFilter, DeadLettersClient, DeadLetterState } from '../../sdk/dead-letters';
 import { addFilterOptions, filterOf } from '../dead-letters/filter';
-import { collect, redriveMany } from '../dead-letters/redrive-many';
+import { collect, redriveMany, rehearse } from '../dead-letters/redrive-many';
 import { withDeadLetters } from '../dead-letters/session';
 import { UsageError } from '../exit-codes';
 import { parseWhole } from '../parse';
@@ -128,8 +128,8 @@ async function redriveNamed(
 ): Promise<void> {
   const { acceptRepeat, by, dryRun } = options;
   if (dryRun) {
-    const items = await Promise.all(reachIds.map((id) => letters.show(id)));
-    return session.print({ matched: items.length, would_redrive: items }, () => renderDeadLetters(items, session.io));
+    const items = await Promise.all([...new Set(reachIds)].map((id) => letters.show(id)));
+    return rehearse(session, letters, { items, acceptRepeat });
   }
   const targets = [...new Set(reachIds)].map((reachId) => ({ reachId }));
   await redriveMany(session, letters, { targets, options: { acceptRepeat, by } });
@@ -143,10 +143,7 @@ export async function redriveFound(
 ): Promise<void> {
   const { limit, dryRun, yes, acceptRepeat, by } = options;
   const items = await collect(letters, filterOf(options), { limit, signal: session.io.signal });
-  if (dryRun) {
-    const told = () => (items.length > 0 ? renderDeadLetters(items, session.io) : 'No dead letters.');
-    return session.print({ matched: items.length, would_redrive: items }, told);
-  }
+  if (dryRun) return rehearse(session, letters, { items, acceptRepeat });
   if (!yes && items.length > 0)
     throw new UsageError(
       `${count(items.length, 'dead letter')} would be redriven: add --yes to do it, or --dry-run to see`,

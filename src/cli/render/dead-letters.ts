@@ -149,8 +149,26 @@ function advice({ error, needs_accept_repeat }: DeadLetter): string {
 /** Of many that went well, so many are named. */
 const MAX_SHOWN = 20;
 
+/** What would be done with many: a table, and beneath it what would not be redriven and why. */
+export function renderRehearsal(
+  would: readonly DeadLetterItem[],
+  skipped: readonly { reach_id: string; reason: string }[],
+  io: CliIo,
+): string {
+  const total = would.length + skipped.length;
+  if (total === 0) return 'No dead letters.';
+  const sum = `${count(total, 'dead letter')}: ${would.length} would be redriven, ${skipped.length} skipped`;
+  return [...(would.length > 0 ? [renderDeadLetters(would, io)] : []), ...skipped.map(skippedLine(io)), sum].join('\n');
+}
+
+const skippedLine =
+  ({ color }: CliIo) =>
+  ({ reach_id, reason }: { reach_id: string; reason: string }) =>
+    `${color.yellow('-')} ${color.bold(reach_id)}  ${printable(reason)}`;
+
 /** What was done with many. */
-export function renderOutcome({ matched, redriven, skipped, failed }: ManyOutcome, { color }: CliIo): string {
+export function renderOutcome({ matched, redriven, skipped, failed }: ManyOutcome, io: CliIo): string {
+  const { color } = io;
   if (matched === 0) return 'No dead letters.';
   const lines = redriven
     .slice(0, MAX_SHOWN)
@@ -160,8 +178,7 @@ export function renderOutcome({ matched, redriven, skipped, failed }: ManyOutcom
     );
   if (redriven.length > MAX_SHOWN)
     lines.push(color.dim(`  and ${redriven.length - MAX_SHOWN} more; --json lists them all`));
-  for (const { reach_id, reason } of skipped)
-    lines.push(`${color.yellow('-')} ${color.bold(reach_id)}  ${printable(reason)}`);
+  lines.push(...skipped.map(skippedLine(io)));
   for (const { reach_id, error } of failed)
     lines.push(`${color.red('✗')} ${color.bold(reach_id)}  ${color.red(error.code)} ${printable(error.detail)}`);
   lines.push(

@@ -65,7 +65,7 @@ export class DeadLetters {
     this.lister = new DeadLetterLister({ ...all, scope });
     this.viewer = new DeadLetterViewer(all);
     this.redriver = new Redriver({ ...all, ...scope, clock, logger, onRedriven: () => metrics.redriven() });
-    this.bulk = new BulkRedriver({ lister: this.lister, redriver: this.redriver, clock });
+    this.bulk = new BulkRedriver({ lister: this.lister, redriver: this.redriver, runs: parts.runs, clock });
     this.discarder = new Discarder(all);
     this.sweeper = new DeadLetterSweeper({
       ...place,

@@ -231,7 +231,8 @@ function discarded(id: string): ReachError {
 export const CONSENT_REASON =
   'the agent may have done the work already, and it was promised not to be sent twice; accept_repeat is not set';
 
-function needsConsent(id: string): ReachError {
+/** The refusal of a redrive that needs `accept_repeat` and has it not. */
+export function needsConsent(id: string): ReachError {
   return new ReachError(
     'reach_terminal',
     `${id} is not sent again just so: ${CONSENT_REASON}. Ask the owner of the agent; to send it again all the same, post {"accept_repeat":true}`,

@@ -93,6 +93,12 @@ export class RunReader {
     return mayBeDone(await this.ending(run.workflowId, run.runId));
   }
 
+  /** {@link mayHaveRun} of a failed run that is known by name only. @throws ReachError `not_found` */
+  async needsConsent(id: string, runId: string): Promise<boolean> {
+    const [run, { input }] = await Promise.all([this.describe(id, runId), this.opening(id, runId)]);
+    return this.mayHaveRun(run, input);
+  }
+
   /** How a run began, from its first events. @throws ReachError `not_found` */
   async opening(id: string, runId: string): Promise<Opening> {
     const { client, namespace } = this.options;
