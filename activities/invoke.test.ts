@@ -195,6 +195,53 @@ describe('slots of concurrent retries (R27)', () => {
     expect(outcome).toMatchObject({ kind: 'answer', attempts: [{ n: 1, code: 'worker_lost' }, { n: 2 }] });
   });
 
+  it('is not kept asleep through a long Retry-After, but taken on waking, and waited for then', async () => {
+    const away = new ReachError('agent_error', 'The agent answered 503', { received: 'yes', retryAfterMs: 10_800_000 });
+    platform.agent.script(() => Promise.reject(away));
+    const patient = input({ share_ms: 86_400_000 });
+    const first = await execute(patient);
+    expect(first.failure).toMatchObject({ nonRetryable: false, nextRetryDelay: 10_800_000 });
+    expect([first.heartbeat?.permit, platform.permits.held.size]).toEqual([null, 0]);
+
+    platform.permits.limit = 0;
+    platform.agent.script(() => Promise.resolve(answer));
+    const full = await execute(patient, 2, first.heartbeat);
+    expect(full.failure).toMatchObject({ nonRetryable: false, nextRetryDelay: 1_000 });
+    const stillFull = await execute(patient, 3, full.heartbeat);
+    expect(stillFull.failure).toMatchObject({ nextRetryDelay: 2_000 });
+    expect(platform.agent.calls).toHaveLength(1);
+
+    platform.permits.limit = 1;
+    const { outcome } = await execute(patient, 4, stillFull.heartbeat);
+    expect(outcome).toMatchObject({ kind: 'answer', attempts: [{ n: 1, code: 'agent_error' }, { n: 2 }] });
+    expect(platform.permits.held.size).toBe(0);
+  });
+
+  it('that ran out while its retry stood in the queue is not used: others may have it', async () => {
+    platform.agent.script(() => Promise.reject(busy));
+    const call = input({ envelope: reachInput({ envelope: { mode: 'async' } }).envelope });
+    const first = await execute(call);
+    platform.bulkheads.refuseWith = new ReachError('overloaded', 'full', { received: 'no', retryAfterMs: 40_000 });
+    const queued = await execute({ ...call, share_ms: 60_000 }, 2, first.heartbeat);
+    expect(queued.heartbeat).toMatchObject({ permit: 0, turned_away: 1 });
+    platform.bulkheads.refuseWith = null;
+    platform.permits.held.clear();
+    platform.permits.limit = 0;
+    const back = await execute(call, 3, queued.heartbeat);
+    expect(back.failure).toMatchObject({ nonRetryable: false });
+    expect(platform.agent.calls).toHaveLength(1);
+  });
+
+  it('not found in time ends with the cause behind it', async () => {
+    platform.permits.limit = 0;
+    const ended = await execute(input({ share_ms: 500, permit: null }));
+    expect(problemOf(ended)).toMatchObject({
+      code: 'retry_budget_exhausted',
+      details: { retry_suppressed: 'agent' },
+    });
+    expect(platform.agent.calls).toHaveLength(0);
+  });
+
   it('is given back when the last retry fails as well', async () => {
     platform.agent.script(() => Promise.reject(busy));
     await executeToTheEnd(input());

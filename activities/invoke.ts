@@ -11,11 +11,11 @@ import { findAgent, type ActivityDependencies } from './dependencies';
 import { asFailure, invokeFailure } from './failure';
 import { isAway } from './large-payloads';
 import { readProgress, type Progress } from './progress';
-import { decideRetry, releasePermit, waitsForSlot, withDecision } from './retrying';
+import { decideRetry, noSlot, releasePermit, takePermit, waitsForSlot, withDecision } from './retrying';
 import { routeRequest } from './route';
 
-/** How long a call that lost its worker stays away when the agent has all its retries under way, ms, ±50 %. */
-const LOST_RETRY_MS = 1_000;
+/** How long a retry stays away when the agent has all its retries under way, ms, ±50 %; twice as long each time. */
+const SLOT_WAIT_MS = { first: 1_000, most: 16_000 };
 /** How often a running attempt tells the server that it lives; cancellation comes back with the answer. */
 const HEARTBEAT_INTERVAL_MS = 1_000;
 
@@ -134,7 +134,7 @@ async function resume(
   { progress, leftMs }: { progress: Progress; leftMs: number },
 ): Promise<Progress> {
   const last = progress.attempts.at(-1);
-  if (!last || last.code !== 'worker_lost') return progress;
+  if (last?.code !== 'worker_lost') return withSlot(deps, input, { progress, leftMs });
   const terms = retryTerms(input, { leftMs, retry: 1, permit: progress.permit, made: progress.attempts.length });
   const error = workerLost(mayRepeat(last.received, terms));
   const retried = await decideRetry(deps, {
@@ -150,17 +150,39 @@ async function resume(
 }
 
 /**
- * A worker takes many calls with it, and none of them is the agent's fault: they wait for a slot of its retries instead of
- * giving up, so that what was accepted is delivered, eight at a time.
+ * A retry calls its agent with a slot only (R27). Whoever was asleep for longer than slots are kept, or was turned away since
+ * it got one, has none that is sure to be its own.
+ */
+async function withSlot(
+  deps: ActivityDependencies,
+  input: InvokeInput,
+  { progress, leftMs }: { progress: Progress; leftMs: number },
+): Promise<Progress> {
+  const { attempts, permit, turned_away } = progress;
+  const isRetry = attempts.length > 0 || input.permit !== undefined;
+  if (!isRetry || (permit !== null && turned_away === 0)) return progress;
+  const terms = retryTerms(input, { leftMs, retry: 1, permit, made: attempts.length });
+  const slot = await takePermit(deps, input.agent_name, { terms, waitMs: 0 });
+  if (slot !== null) return { ...progress, permit: slot };
+  const last = attempts.at(-1);
+  const failed = new ReachError(last?.code ?? 'agent_unavailable', last?.message ?? 'the attempt before failed', {
+    received: last?.received ?? 'unknown',
+  });
+  throw comeBack(deps, { progress: { ...progress, permit: null }, error: noSlot(input.agent_name, failed), leftMs });
+}
+
+/**
+ * Waits for a slot of the agent's retries instead of giving up. A lost worker takes many calls with it, and none of them is the
+ * agent's fault: what was accepted is delivered, eight at a time.
  */
 function comeBack(
   deps: ActivityDependencies,
   { progress, error, leftMs }: { progress: Progress; error: ReachError; leftMs: number },
 ) {
-  const { attempts } = progress;
-  const delayMs = Math.round(LOST_RETRY_MS * (0.5 + deps.random()));
+  const { attempts, turned_away: before } = progress;
+  const delayMs = Math.round(Math.min(SLOT_WAIT_MS.most, SLOT_WAIT_MS.first * 2 ** before) * (0.5 + deps.random()));
   if (delayMs + 2 >= leftMs) return asFailure(error, false, { attempts });
-  Context.current().heartbeat({ ...progress, turned_away: progress.turned_away + 1 });
+  Context.current().heartbeat({ ...progress, turned_away: before + 1 });
   return asFailure(error, true, { attempts, delayMs });
 }
 

@@ -8,6 +8,11 @@ import type { ActivityDependencies } from './dependencies';
 
 /** What a retry's slot is held for beyond its wait and its attempt: the ways between server, worker and etcd, ms. */
 const PERMIT_SLACK_MS = 5_000;
+/**
+ * Who waits longer than this takes a slot when it wakes, ms. An agent that says `Retry-After: 10800` and is back after five
+ * minutes would else have all its slots asleep for three hours, and every other reach that meets a passing error given up.
+ */
+export const MAX_HELD_WAIT_MS = 30_000;
 
 /** A failed attempt and what another one depends on. */
 export interface FailedCall {
@@ -16,14 +21,17 @@ export interface FailedCall {
   terms: RetryTerms;
 }
 
-/** Another attempt after `delayMs`, holding the slot `permit`; or the error with which the agent is given up. */
+/**
+ * Another attempt after `delayMs`, holding the slot `permit`, null when it is to be taken afterwards; or the error with which the
+ * agent is given up.
+ */
 export type RetryDecision =
-  { retry: true; delayMs: number; permit: number; ticket?: BreakerTicket } | { retry: false; error: ReachError };
+  { retry: true; delayMs: number; permit: number | null; ticket?: BreakerTicket } | { retry: false; error: ReachError };
 
 /**
  * The one place where a retry is decided (R26, R27): by class, promise, budget and time; then by the slots of
- * concurrent retries of the agent, which count from here, so those that wait in backoff hold one too. A slot
- * held by the failed attempt goes over to the next or is given back.
+ * concurrent retries of the agent, which count from here, so those that wait in backoff hold one too, unless they wait for
+ * longer than {@link MAX_HELD_WAIT_MS}. A slot held by the failed attempt goes over to the next or is given back.
  */
 export async function decideRetry(deps: ActivityDependencies, call: FailedCall): Promise<RetryDecision> {
   const { agentName, error, terms } = call;
@@ -42,11 +50,18 @@ export async function decideRetry(deps: ActivityDependencies, call: FailedCall):
     releasePermit(deps, agentName, terms);
     return { retry: false, error: suppressed(error, 'tree', treeExhausted(terms.tree)) };
   }
-  const ttlMs = verdict.delayMs + terms.attempt_ms + PERMIT_SLACK_MS;
-  const permit = await takePermit(deps, agentName, { terms, ttlMs });
-  return permit === null
-    ? { retry: false, error: suppressed(error, 'agent', `${agentName} has as many retries under way as it may have`) }
-    : { retry: true, delayMs: verdict.delayMs, permit };
+  const { delayMs } = verdict;
+  if (delayMs > MAX_HELD_WAIT_MS) {
+    releasePermit(deps, agentName, terms);
+    return { retry: true, delayMs, permit: null };
+  }
+  const permit = await takePermit(deps, agentName, { terms, waitMs: delayMs });
+  return permit === null ? { retry: false, error: noSlot(agentName, error) } : { retry: true, delayMs, permit };
+}
+
+/** The end of a retry that found no slot among those of the agent (R27). */
+export function noSlot(agentName: string, last: ReachError): ReachError {
+  return suppressed(last, 'agent', `${agentName} has as many retries under way as it may have`);
 }
 
 /** Gives a slot back when the retry that held it is over; what cannot be given back frees itself when its lease ends. */
@@ -58,12 +73,14 @@ export function releasePermit(
   if (slot !== null) deps.retryPermits.release({ agentName, slot, holder }).catch(() => undefined);
 }
 
-async function takePermit(
+/** Keeps or takes a slot for a retry that is due in `waitMs`; null when all of the agent's are out. */
+export async function takePermit(
   deps: ActivityDependencies,
   agentName: string,
-  { terms, ttlMs }: { terms: RetryTerms; ttlMs: number },
+  { terms, waitMs }: { terms: Pick<RetryTerms, 'permit' | 'reach_id' | 'attempt_ms'>; waitMs: number },
 ): Promise<number | null> {
   const { permit: slot, reach_id: holder } = terms;
+  const ttlMs = waitMs + terms.attempt_ms + PERMIT_SLACK_MS;
   const taken =
     slot === null
       ? await deps.retryPermits.acquire({ agentName, holder, ttlMs })

@@ -186,8 +186,8 @@ export interface InvokeInput {
   run_start_ms?: number;
   /** The mark with which the router let it pass a breaker that is not closed. */
   admission?: AdmissionMark;
-  /** Slot of the concurrent retries that the first execution holds already (it is a retry itself). */
-  permit?: number;
+  /** The first execution is a retry itself: its slot of the concurrent retries, null when it is still to take one. */
+  permit?: number | null;
   /** Set when another reach's agent made this one (R10). */
   lineage?: Lineage;
   /** What the tree of this reach may still retry (R27). Absent in histories of 0.1. */
@@ -220,14 +220,15 @@ export interface InvokeFailure {
   /** An agent's own worker did not survive the attempt: passing, until it has been so as often as it may be tried (W08). */
   lost?: true;
   attempts: AttemptRecord[];
-  /** What comes next where an activity has decided it: a retry, whose permit is held, or none (null). */
+  /** What comes next where an activity has decided it: a retry, whose slot is held, or none (null). */
   next?: RetryGrant | null;
 }
 
 /** Leave to try the same agent again after `delay_ms`, with a slot of its concurrent retries (R27). */
 export interface RetryGrant {
   delay_ms: number;
-  permit: number;
+  /** Null after a long wait: the slot is taken then. */
+  permit: number | null;
   /** Leave to pass the breaker once more, for agents that pull. */
   ticket?: BreakerTicket;
 }

@@ -74,8 +74,8 @@ export async function pushAgain(
   await sleep(next.delayMs);
   spent.retries += 1;
   const retries = retriesLeft(input, routed, { spent, used });
-  const held = next.permit === null ? {} : { permit: next.permit };
-  return settled(await invokeRegularly(routed, { ...invokeInput(input, routed, spent), retries, ...held }, spent));
+  const call = { ...invokeInput(input, routed, spent), retries, permit: next.permit };
+  return settled(await invokeRegularly(routed, call, spent));
 }
 
 /**

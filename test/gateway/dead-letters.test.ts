@@ -319,6 +319,8 @@ describe('a redrive', () => {
       id,
       '--type',
       'FirstWorkflowTask',
+      '--reapply-exclude',
+      'All',
       '--reason',
       'mended',
       '--address',
@@ -340,6 +342,25 @@ describe('a redrive', () => {
     expect((await show(id)).redrives).toEqual([byHand]);
     expect(ids(await list({ source, state: 'redriven' }))).toEqual([id]);
     expect(agent.journal).toHaveLength(1);
+  });
+
+  it('by the Temporal CLI for all that a query finds is recognised too', async () => {
+    agent.plays({ do: 'reject', message: 'no' });
+    const source = newSource();
+    const both = [await failed({ source_agent: source }), await failed({ source_agent: source })];
+    await listed(source, both);
+    agent.plays();
+    const { path } = await locateEngine('temporal', {});
+    const query = `ReachSource = '${source}' AND ReachStatus = 'dead_lettered'`;
+    const how = ['--type', 'FirstWorkflowTask', '--reapply-exclude', 'All', '--reason', 'the agent was down', '--yes'];
+    await run(path, ['workflow', 'reset', '--query', query, ...how, '--address', temporalAddress()]);
+    // A batch job resets them in its own time.
+    for (const id of both) {
+      await waitFor(`the reset of ${id}`, async () => (await runsOf(id)) === 2, 20_000);
+      expect(await view(id)).toMatchObject({ status: 'completed' });
+      expect(await show(id)).toMatchObject({ state: 'redriven', redrives: [{ by: 'temporal workflow reset' }] });
+    }
+    expect(agent.journal).toHaveLength(2);
   });
 
   it('leaves behind what came in for the failed run', async () => {
@@ -526,6 +547,20 @@ describe('a discard', () => {
       expect(await runsOf(id)).toBe(redriven.status === 202 ? 2 : 1);
       await view(id);
     }
+  });
+
+  it('waits for a redrive that a gateway began and did not finish, until its claim runs out', async () => {
+    agent.plays({ do: 'reject', message: 'no' });
+    const id = await failed();
+    const { run_id } = await show(id);
+    const { ID } = await etcd.leaseClient.leaseGrant({ TTL: 3 });
+    const keys = new Keyspace(`/${gateway.platform}`, 'default');
+    const key = Buffer.from(keys.under(keys.deadLetters, 'redrive', id, run_id));
+    const marker = { v: 1, state: 'pending', by: 'gone', at: new Date().toISOString() };
+    await etcd.kv.put({ key, value: Buffer.from(JSON.stringify(marker)), lease: ID });
+    const answer = await other.api.post(`/v1/dead-letters/${id}:discard`, { reason: 'not wanted' });
+    expect(answer).toMatchObject({ status: 200, body: { state: 'discarded', reason: 'not wanted' } });
+    expect(await runsOf(id)).toBe(1);
   });
 
   it.each([

@@ -127,7 +127,7 @@ function nextSteps(letter: DeadLetter): string[] {
   return [
     `  ${advice(letter)}`,
     `  run it again      agent-reach dead-letters redrive ${id}${letter.needs_accept_repeat ? ' --accept-repeat' : ''}`,
-    `  with Temporal     temporal workflow reset --workflow-id ${id} --type FirstWorkflowTask --reapply-exclude All --reason 'why'`,
+    `  with Temporal     temporal workflow reset --workflow-id ${id} --type FirstWorkflowTask --reapply-exclude All --reason 'why'${letter.needs_accept_repeat ? '  # sends it again without asking' : ''}`,
     `  give it up        agent-reach dead-letters discard ${id} --reason 'why'`,
     trace,
   ];

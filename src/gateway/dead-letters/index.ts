@@ -18,7 +18,7 @@ import { DeadLetterCases } from './cases';
 import { Discarder } from './discard';
 import { DeadLetterLister, type DeadLetterPage } from './list';
 import { Redriver, type RedriveOrder } from './redrive';
-import { NamespaceRetention } from './retention';
+import { FRESH_FOR_WRITING_MS, NamespaceRetention } from './retention';
 import { RunReader } from './runs';
 import { DeadLetterViewer } from './show';
 import { DeadLetterSweeper } from './sweeper';
@@ -57,7 +57,7 @@ export class DeadLetters {
     const scope = { client, namespace };
     const retention = new NamespaceRetention({ ...scope, clock });
     const place = { etcd, keyPrefix, tenant, logger, clock };
-    const retentionSec = async () => Math.ceil((await retention.ms()) / 1_000);
+    const retentionSec = async () => Math.ceil((await retention.ms(FRESH_FOR_WRITING_MS)) / 1_000);
     const store = new DeadLetterStore({ ...place, retentionSec });
     const parts = { reader, runs: new RunReader(scope), store, retention };
     const cases = new DeadLetterCases(parts);
@@ -66,7 +66,7 @@ export class DeadLetters {
     this.viewer = new DeadLetterViewer(all);
     this.redriver = new Redriver({ ...all, ...scope, clock, logger, onRedriven: () => metrics.redriven() });
     this.bulk = new BulkRedriver({ lister: this.lister, redriver: this.redriver, runs: parts.runs, clock });
-    this.discarder = new Discarder(all);
+    this.discarder = new Discarder({ ...all, clock });
     this.sweeper = new DeadLetterSweeper({
       ...place,
       scope,

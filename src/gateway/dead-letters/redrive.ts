@@ -39,8 +39,9 @@ interface Redriven {
 }
 
 /** Somebody else's redrive of the same run is waited for this long, ms; it takes some ten of them when all is well. */
-const PATIENCE_MS = 10_000;
-const LOOK_EVERY_MS = 50;
+export const PATIENCE_MS = 10_000;
+/** How often one that waits looks, ms. */
+export const LOOK_EVERY_MS = 50;
 /** A claim older than this is not acted on any more, ms: the reset must surely be over when its lease ends. */
 const CLAIM_USABLE_MS = (PENDING_TTL_SEC * 1_000) / 3;
 

@@ -4,6 +4,8 @@ import { bounded, fromTemporal } from '../temporal-errors';
 
 /** An operator may change the retention; it is asked for again after this long, ms. */
 const FRESH_MS = 600_000;
+/** Before something is written that has to outlive the runs, it is asked for after this long, ms. */
+export const FRESH_FOR_WRITING_MS = 5_000;
 
 /** How long the namespace keeps finished runs, which is how long dead letters live. */
 export class NamespaceRetention {
@@ -11,10 +13,10 @@ export class NamespaceRetention {
 
   constructor(private readonly options: { client: Client; namespace: string; clock: Clock }) {}
 
-  /** Milliseconds. @throws ReachError `engine_unavailable` */
-  async ms(): Promise<number> {
+  /** Milliseconds. @param freshMs what was read longer ago is read again. @throws ReachError `engine_unavailable` */
+  async ms(freshMs = FRESH_MS): Promise<number> {
     const { client, namespace, clock } = this.options;
-    if (this.known && clock.monotonicMs() - this.known.askedMs < FRESH_MS) return this.known.ms;
+    if (this.known && clock.monotonicMs() - this.known.askedMs < freshMs) return this.known.ms;
     const askedMs = clock.monotonicMs();
     try {
       const answer = await bounded(client, () => client.workflowService.describeNamespace({ namespace }));

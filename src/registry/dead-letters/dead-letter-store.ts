@@ -46,7 +46,7 @@ export type ClaimOutcome =
 export class DeadLetterStore {
   private readonly keys: Keyspace;
   private readonly clock: Clock;
-  private kept: SharedLease | null = null;
+  private kept: { ttlSec: number; lease: SharedLease } | null = null;
 
   /** @param options `retentionSec`: how long the namespace keeps finished runs */
   constructor(private readonly options: RegistryOptions & { retentionSec: () => Promise<number> }) {
@@ -152,18 +152,25 @@ export class DeadLetterStore {
   /** A transaction under a lease that outlives the retention. A lease that etcd has lost is replaced once. */
   private keep(what: string, transaction: (lease: string) => Transaction): Promise<ITxnResponse> {
     return callEtcd(what, async () => {
-      this.kept ??= new SharedLease(this.options.etcd, 2 * (await this.options.retentionSec()), () =>
-        this.clock.monotonicMs(),
-      );
-      const { kept } = this;
+      const lease = await this.keptLease();
       try {
-        return await this.send(transaction(await kept.id()));
+        return await this.send(transaction(await lease.id()));
       } catch (error) {
         if (!isLeaseGone(error)) throw error;
-        kept.forget();
-        return this.send(transaction(await kept.id()));
+        lease.forget();
+        return this.send(transaction(await lease.id()));
       }
     });
+  }
+
+  /** Of twice the retention as it is now: after it was raised, a record under the earlier lease would end before its run. */
+  private async keptLease(): Promise<SharedLease> {
+    const ttlSec = 2 * (await this.options.retentionSec());
+    if (this.kept?.ttlSec !== ttlSec) {
+      const lease = new SharedLease(this.options.etcd, ttlSec, () => this.clock.monotonicMs());
+      this.kept = { ttlSec, lease };
+    }
+    return this.kept.lease;
   }
 
   private txn(what: string, transaction: Transaction): Promise<ITxnResponse> {
