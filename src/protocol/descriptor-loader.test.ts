@@ -295,6 +295,11 @@ describe('parseDescriptor', () => {
     });
   });
 
+  it.each(['-1', '11', '2.5', '1e9', '"3"', 'null', '.nan'])('max_retry %s → 400 (T03)', (retries) => {
+    const text = `name: a\nversion: 1.0.0\ncapabilities: [x]\nendpoint: {protocol: http, address: "http://127.0.0.1:1", max_retry: ${retries}}\n`;
+    expect(refusal(text)).toMatchObject({ code: 'invalid_descriptor', pointers: ['/endpoint/max_retry'] });
+  });
+
   it.each(['"^"', 'latest', '"1"', '""'])('compatible_versions [%s] → 400', (range) => {
     expect(refusal(`${minimal}compatible_versions: [${range}]\n`).pointers).toEqual(['/compatible_versions/0']);
   });

@@ -29,6 +29,9 @@ describe('tripping', () => {
       detail: '',
       retryAfterMs: 0,
     });
+    // Nor the ability of another version, on either side (R28).
+    for (const { hub } of [one, two])
+      expect(hub.gate({ ...KEY, agentVersion: '1.0.1' })).toMatchObject({ share: 1, mark: null });
     expect(one.hub.list()).toEqual([{ key: KEY, view: expect.objectContaining({ state: 'bypass', share: 0.05 }) }]);
     expect(place.options.logger.lines).toContainEqual({
       message: expect.stringContaining('circuit breaker'),
