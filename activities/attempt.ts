@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { randomBytes } from 'node:crypto';
 import type { Adapter, AdapterContext } from '../src/adapters';
 import { breakerOutcome } from '../src/policy/breaker';
+import { mayRepeat } from '../src/policy/retry';
 import { agentCall } from '../src/protocol/agent-call';
 import { linkOf } from '../src/protocol/lineage';
 import { ReachError } from '../src/protocol/reach-error';
@@ -25,6 +26,9 @@ const CLOCKS_APART_MS = 840_000;
  * must not open the breaker that others rely on, ms.
  */
 const JUDGED_FROM_MS = 1_000;
+
+/** A store that changes over is waited for so long although the attempt is at its end, ms; the fast path has this and more to spare. */
+const KEEP_AT_LEAST_MS = 2_000;
 
 /** The circumstances of one attempt. */
 export interface AttemptContext {
@@ -199,13 +203,31 @@ async function call(
   const message = agentCall({ ...parts, attempt: n, runStartMs, deadlineMs: budgetMs, bypass: ticket.mark !== null });
   const ended = deps.startCall?.({ ...keyOf(input), instanceId: instance.instance_id });
   const over = deps.callsUnderWay?.begin({ runId, attempt: n }, signal);
+  const calledMs = performance.now();
+  const patience = () => ({
+    withinMs: keepWithinMs(input, context, budgetMs - (performance.now() - calledMs)),
+    signal,
+  });
   try {
     const answer = await adapter.invoke(message, { descriptor: agent.descriptor, instance }, surroundings);
-    return await keepAnswer(deps, answer, { agent, ability: input.ability });
+    return await keepAnswer(deps, answer, { agent, ability: input.ability, patience: patience() });
   } finally {
     over?.();
     ended?.();
   }
+}
+
+/**
+ * How long the store is asked to keep a finished answer, ms: what is left of the attempt where the work may be done again, and all
+ * that is left of the reach where it may not.
+ */
+function keepWithinMs(
+  { envelope, idempotent }: InvokeInput,
+  { leftMs }: Pick<AttemptContext, 'leftMs'>,
+  attemptLeftMs: number,
+): number {
+  const again = mayRepeat('yes', { semantics: envelope.delivery_semantics, idempotent });
+  return Math.min(leftMs(), again ? Math.max(attemptLeftMs, KEEP_AT_LEAST_MS) : Infinity);
 }
 
 /** What the reaches inherit that the agent makes while it works on this attempt (R10). */

@@ -32,6 +32,17 @@ it('keeps what a pull agent sent through the server, and takes what it has uploa
   ).rejects.toMatchObject({ code: 'agent_protocol_error' });
 });
 
+it('tells of too many values in an answer as of an answer that is too large', async () => {
+  const content = Buffer.from(`{"a":[${'[],'.repeat(4_000_000)}[]]}`);
+  const told = { code: 'agent_response_too_large', message: expect.stringContaining("The agent's answer has 400000") };
+  await expect(keepAnswer(deps, { kind: 'unread', content }, who)).rejects.toMatchObject(told);
+  const { deps: other } = fakeDependencies();
+  const refuse = () => Promise.reject(new ReachError('payload_too_large', "The agent's answer has 4000003 parts"));
+  const payloads = { ...other.payloads, claimUploaded: refuse } as typeof other.payloads;
+  const uploaded = keepAnswer({ payloads }, { kind: 'uploaded', ref: `sha256:${'a'.repeat(64)}:5` }, who);
+  await expect(uploaded).rejects.toMatchObject(told);
+});
+
 it('reads a payload only to decide anew', async () => {
   const { output_claim: claim } = (await keepAnswer(deps, { kind: 'answer', output: large, bytes: 300_030 }, who)) as {
     output_claim: { ref: string };

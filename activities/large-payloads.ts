@@ -1,4 +1,5 @@
 import type { AdapterAnswer, AdapterContext } from '../src/adapters';
+import type { Patience } from '../src/payloads';
 import { validatePayload } from '../src/protocol/json-schema';
 import type { OutputClaim } from '../src/protocol/payload-ref';
 import { ReachError, type FieldError } from '../src/protocol/reach-error';
@@ -16,6 +17,8 @@ export type KeptAnswer = { kind: 'answer'; output: JsonObject; output_claim?: Ou
 interface Answering {
   agent: AgentVersion | undefined;
   ability: string;
+  /** How long the store is asked to keep the answer. */
+  patience?: Patience;
 }
 
 type Deps = Pick<ActivityDependencies, 'payloads'>;
@@ -55,7 +58,7 @@ export async function keepAnswer(deps: Deps, answer: AdapterAnswer, who: Answeri
     if (answer.kind === 'unread') return await keepUnread(deps, answer.content, who);
     if (answer.kind === 'uploaded') return await keepUploaded(deps, answer.ref, who);
     assertOutput(who, answer.output);
-    const claim = await deps.payloads.keepOutput(answer.output, answer.bytes);
+    const claim = await deps.payloads.keepOutput(answer.output, answer.bytes, who.patience);
     return { kind: 'answer', ...(claim ? { output: {}, output_claim: claim } : { output: answer.output }) };
   } catch (caught) {
     const error = ReachError.from(caught);
@@ -72,7 +75,7 @@ export async function keepPulled(
   const { output, output_claim: uploaded, ...rest } = outcome;
   if (!uploaded) {
     assertOutput(who, output);
-    const kept = await deps.payloads.keepOutput(output);
+    const kept = await deps.payloads.keepOutput(output, undefined, who.patience);
     return { ...rest, ...(kept ? { output: {}, output_claim: kept } : { output }) };
   }
   return { ...rest, ...(await keepUploaded(deps, uploaded.ref, who)) };
@@ -83,13 +86,15 @@ async function keepUploaded(
   ref: string,
   who: Answering,
 ): Promise<{ kind: 'answer'; output: JsonObject; output_claim: OutputClaim }> {
-  const { claim, errors } = await deps.payloads.claimUploaded(ref, schemaOf(who)).catch(notUploaded);
+  const claiming = deps.payloads.claimUploaded(ref, schemaOf(who), who.patience);
+  const { claim, errors } = await claiming.catch(notUploaded);
   if (!claim) throw mismatch(who, errors);
   return { kind: 'answer', output: {}, output_claim: claim };
 }
 
 async function keepUnread(deps: Deps, content: Buffer, who: Answering): Promise<KeptAnswer> {
-  const { claim, errors } = await deps.payloads.keepAnswer(content, { schema: schemaOf(who) }).catch(asProtocolError);
+  const keeping = deps.payloads.keepAnswer(content, { schema: schemaOf(who) }, who.patience);
+  const { claim, errors } = await keeping.catch(asProtocolError);
   if (!claim) throw mismatch(who, errors);
   return { kind: 'answer', output: {}, output_claim: claim };
 }
@@ -115,7 +120,7 @@ function mismatch({ agent, ability }: Answering, errors: FieldError[]): ReachErr
 
 /** Depth is the one fault of a document that is told as a mismatch, for large answers as for small ones. */
 function asProtocolError(caught: unknown): never {
-  const error = ReachError.from(caught);
+  const error = asTooLarge(caught);
   if (error.code !== 'input_too_deep' && error.code !== 'duplicate_key' && error.code !== 'forbidden_key') throw error;
   const code = error.code === 'input_too_deep' ? 'response_schema_mismatch' : 'agent_protocol_error';
   throw new ReachError(code, `The agent answered with a body that cannot be read: ${error.message}`, {
@@ -123,8 +128,15 @@ function asProtocolError(caught: unknown): never {
   });
 }
 
-function notUploaded(caught: unknown): never {
+/** Too many values in an answer are the agent's doing, not the caller's. */
+function asTooLarge(caught: unknown): ReachError {
   const error = ReachError.from(caught);
+  if (error.code !== 'payload_too_large') return error;
+  return new ReachError('agent_response_too_large', error.message, { ...error.options, received: 'yes' });
+}
+
+function notUploaded(caught: unknown): never {
+  const error = asTooLarge(caught);
   if (error.code !== 'not_found') throw error;
   throw new ReachError('agent_protocol_error', 'The agent answered with a reference to content that is not stored');
 }

@@ -5,13 +5,21 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { SEARCH_ATTRIBUTES } from '../workflows/search-attributes';
+import { withoutEngines } from './config';
+import {
+  assertPortFree,
+  devSettings,
+  listeningPlace,
+  readOwnSettings,
+  type DevEngines,
+  type Settings,
+} from './dev-config';
 import {
   embeddingsSupported,
   progressReporter,
@@ -25,7 +33,8 @@ import { runRoot, STOP_WITH_PARENT, type AtExit } from './root';
 const VECTORS_WAIT_MS = 30_000;
 
 interface DevOptions {
-  port: string;
+  /** Only when the flag says so: else the environment or the file has the word, as for any gateway. */
+  port: string | undefined;
   dataDir: string;
   examples: boolean;
   configFile: string | undefined;
@@ -35,7 +44,7 @@ function readArguments(): DevOptions {
   const { values } = parseArgs({
     strict: true,
     options: {
-      port: { type: 'string', default: '8080' },
+      port: { type: 'string' },
       'data-dir': { type: 'string', default: '.agent-reach' },
       'with-examples': { type: 'boolean', default: false },
       config: { type: 'string' },
@@ -51,14 +60,20 @@ function readArguments(): DevOptions {
 
 async function start(atExit: AtExit): Promise<void> {
   const options = readArguments();
+  const { port, configFile: fileName } = options;
+  const own = readOwnSettings(fileName);
+  const place = listeningPlace(own, { env: process.env, fileName, ...(port !== undefined && { port: Number(port) }) });
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   lockDataDir(options.dataDir, atExit);
-  await assertPortFree(Number(options.port));
+  await assertPortFree(place);
   const engines = await startEngines(options.dataDir, atExit);
-  const configFile = writeConfig(options, engines);
-  const gateway = runNode(join(__dirname, 'gateway.js'), ['--config', configFile, '--port', options.port], atExit);
+  const configFile = writeConfig(own, engines, options.dataDir);
+  // Nothing of this shell may send them to engines that are not ours.
+  const env = withoutEngines(process.env, { embeddings: engines.embeddings !== undefined });
+  const args = ['--config', configFile, ...(port === undefined ? [] : ['--port', port])];
+  const gateway = runNode(join(__dirname, 'gateway.js'), { args, env }, atExit);
   const url = await readyUrl(gateway);
-  if (options.examples) await startExamples(url, atExit);
+  if (options.examples) await startExamples(url, env, atExit);
   report(url, engines, configFile);
   gateway.once('exit', (code, signal) => {
     if (code === 0) return;
@@ -67,26 +82,25 @@ async function start(atExit: AtExit): Promise<void> {
   });
 }
 
-async function startEngines(dataDir: string, atExit: AtExit): Promise<RunningEngine[]> {
+async function startEngines(dataDir: string, atExit: AtExit): Promise<DevEngines> {
   const onProgress = progressReporter();
-  const started: RunningEngine[] = [];
   const keep = (engine: RunningEngine) => {
-    started.push(engine);
     const guard = restartWhenLost(engine);
     atExit(() => {
       guard.abort();
       return engine.stop();
     });
+    return engine;
   };
-  keep(await startTemporal({ dataDir: join(dataDir, 'temporal'), searchAttributes: SEARCH_ATTRIBUTES, onProgress }));
-  keep(await startEtcd({ dataDir: join(dataDir, 'etcd'), onProgress }));
+  const temporalDir = join(dataDir, 'temporal');
+  const temporal = keep(await startTemporal({ dataDir: temporalDir, searchAttributes: SEARCH_ATTRIBUTES, onProgress }));
+  const etcd = keep(await startEtcd({ dataDir: join(dataDir, 'etcd'), onProgress }));
   const { supported, reason } = embeddingsSupported();
-  if (supported) keep(await startEmbeddings({ onProgress }));
-  else
-    process.stderr.write(
-      `dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`,
-    );
-  return started;
+  if (supported) return { temporal, etcd, embeddings: keep(await startEmbeddings({ onProgress })) };
+  process.stderr.write(
+    `dev: routing by meaning is lexical: ${reason}; set embeddings.url to an OpenAI-compatible endpoint\n`,
+  );
+  return { temporal, etcd };
 }
 
 /** An engine that dies is started again on its data and ports; everything else recovers by itself. */
@@ -130,54 +144,25 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Said before the engines are started, not a minute later. */
-async function assertPortFree(port: number): Promise<void> {
-  const probe = createServer();
-  await new Promise<void>((done, fail) => {
-    probe.once('error', () => fail(new Error(`port ${port} is in use; choose another one with --port`)));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => done()));
-  });
-}
-
-/** The operator's file, if any, with the addresses of the embedded engines filled in; kept for `agent-reach worker --config`. */
-function writeConfig({ dataDir, configFile }: DevOptions, engines: RunningEngine[]): string {
-  const own = (configFile ? parse(readFileSync(configFile, 'utf8')) : {}) as Record<
-    string,
-    Record<string, unknown>
-  > | null;
-  const [temporal, etcd, embeddings] = engines;
-  const merged = {
-    ...own,
-    temporal: {
-      ...own?.temporal,
-      address: temporal?.address,
-      agents_address: temporal?.address,
-      ui_url: temporal?.uiUrl,
-    },
-    registry: { ...own?.registry, etcd: [etcd?.address] },
-    embeddings: {
-      cache_file: join(dataDir, 'vectors.bin'),
-      ...(embeddings && { url: embeddings.address }),
-      ...own?.embeddings,
-    },
-    security: {
-      ...own?.security,
-      egress_allow: ['127.0.0.0/8', '::1/128', ...((own?.security?.egress_allow as string[] | undefined) ?? [])],
-    },
-    payloads: { ...own?.payloads, store: own?.payloads?.store ?? { directory: join(dataDir, 'payloads') } },
-    logging: { level: 'warn', ...own?.logging },
-  };
+/** Kept for `agent-reach worker --config`. */
+function writeConfig(own: Settings, engines: DevEngines, dataDir: string): string {
   const file = join(dataDir, 'agent-reach.yaml');
-  writeFileSync(file, `# Written by agent-reach dev at each start.\n${stringify(merged)}`);
+  const text = stringify(devSettings(own, engines, dataDir));
+  writeFileSync(file, `# Written by agent-reach dev at each start.\n${text}`);
   return file;
 }
 
-function runNode(script: string, args: string[], atExit: AtExit): ChildProcess {
+interface Run {
+  args: string[];
+  env: Record<string, string | undefined>;
+}
+
+function runNode(script: string, { args, env }: Run, atExit: AtExit): ChildProcess {
   const child = spawn(process.execPath, [script, ...args], {
     // Own process group: Ctrl-C reaches us only, and we stop them in order. Our death closes their standard input.
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
-    env: { ...process.env, [STOP_WITH_PARENT]: '1' },
+    env: { ...env, [STOP_WITH_PARENT]: '1' },
   });
   atExit(() => end(child));
   return child;
@@ -198,9 +183,9 @@ function readyUrl(child: ChildProcess): Promise<string> {
   });
 }
 
-async function startExamples(url: string, atExit: AtExit): Promise<void> {
+async function startExamples(url: string, env: Run['env'], atExit: AtExit): Promise<void> {
   const script = resolve(__dirname, '../examples/ticket-desk/agents.js');
-  const agents = runNode(script, ['--gateway', url], atExit);
+  const agents = runNode(script, { args: ['--gateway', url], env }, atExit);
   await new Promise<void>((resolveReady, reject) => {
     agents.stdout?.once('data', () => resolveReady());
     agents.once('exit', (code) =>
@@ -220,10 +205,10 @@ async function vectorsReady(url: string): Promise<void> {
   }
 }
 
-function report(url: string, [temporal]: RunningEngine[], configFile: string): void {
+function report(url: string, { temporal }: DevEngines, configFile: string): void {
   const lines = [
     `API docs      ${url}/docs`,
-    `Temporal UI   ${temporal?.uiUrl}`,
+    `Temporal UI   ${temporal.uiUrl}`,
     `config        ${configFile}`,
     `ready ${url}`,
   ];

@@ -1,7 +1,7 @@
 /** The router with what it compares meaning by: embeddings where there are any, else words. */
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from 'pino';
-import type { Config } from './config';
+import { secretOf, type Config } from './config';
 import { createEmbedder, LexicalMatcher } from './embeddings';
 import type { RegistryView } from './registry';
 import { ReachError } from './protocol/reach-error';
@@ -63,9 +63,10 @@ export function createRouter(
   };
 }
 
-function embedderOf({ embeddings }: Config) {
+function embedderOf(config: Config) {
+  const { embeddings } = config;
   if (!embeddings.url) return null;
-  const apiKey = embeddings.api_key_env === undefined ? undefined : process.env[embeddings.api_key_env];
+  const apiKey = secretOf('embeddings.api_key_env', config);
   return createEmbedder({
     url: embeddings.url,
     model: embeddings.model,

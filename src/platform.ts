@@ -10,7 +10,7 @@ import type { ActivityDependencies, CallSample } from '../activities/dependencie
 import { FastLane } from '../activities/fast-lane';
 import { ConnectionLedger, createDispatcher, HttpAdapter, RedisStreamsAdapter, type Adapter } from './adapters';
 import { configuredSecrets, createCallbacks, type CallbackParts } from './callbacks';
-import type { Config } from './config';
+import { assertSecretsSet, secretOf, type Config } from './config';
 import { countingStarts, createDemand } from './demand';
 import { createPublisher, createReachStarter, createSubscriptions, endPublisher } from './events';
 import type { EventPublisher } from './gateway/event-publisher';
@@ -41,6 +41,7 @@ import { createDecisionLog, type RunningDecisionLog } from './decision-log';
 import type { VectorState } from './keep-warm';
 import { createRouter, type WarmRouter } from './meaning';
 import type { Router } from './routing';
+import { stopEach } from './stopping';
 import { connectTemporal, installRuntime, reachCanceller } from './temporal';
 import { createEventLog } from './telemetry/event-metrics';
 import { countingConnections, createAgentMetrics, observeRegistry } from './telemetry/metrics';
@@ -91,8 +92,9 @@ export interface Platform {
 
 /** Connects to the engines and builds the parts. Throws what is missing, with what to do about it. */
 export async function createPlatform(config: Config, logger: Logger, metrics: MetricsRegistry): Promise<Platform> {
-  installRuntime(logger);
+  assertSecretsSet(config);
   const egress = parseEgressAllow(config.security.egress_allow);
+  installRuntime(logger);
   configuredSecrets(config.callbacks, process.env);
   const etcd = createEtcd({ hosts: config.registry.etcd });
   const base = { etcd, keyPrefix: config.registry.key_prefix, tenant: DEFAULT_TENANT, logger };
@@ -128,7 +130,9 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     connectionsPerOrigin: config.adapter.connections_per_agent,
     ...countingConnections(connections, agentMetrics),
   });
-  const prober = new HealthProber({ ...base, view, dispatcher, egress });
+  // Of their own: a health check must not wait behind calls, or a busy agent looks like a sick one.
+  const probes = createDispatcher({ egress, ...countingConnections(connections, agentMetrics) });
+  const prober = new HealthProber({ ...base, view, dispatcher: probes, egress });
   await stats.start();
   await demand.start();
   await reliability.start();
@@ -225,24 +229,25 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     subscriptions: subscribing.subscriptions,
     publisher,
     joinWorkers: () => census.start(),
-    async close() {
-      await prober.stop();
-      await reliability.stop();
-      await stats.stop();
-      await demand.stop();
-      await view.stop();
-      await routes.stop();
-      await subscribing.view.stop();
-      registry.close();
-      await http.close();
-      await queues.close();
-      await callbacks.close();
-      await decisions.close();
-      await payloads.close();
-      await connection.close();
-      await warm.close();
-      etcd.close();
-    },
+    close: () =>
+      stopEach([
+        () => prober.stop(),
+        () => reliability.stop(),
+        () => stats.stop(),
+        () => demand.stop(),
+        () => view.stop(),
+        () => routes.stop(),
+        () => subscribing.view.stop(),
+        () => registry.close(),
+        () => http.close(),
+        () => queues.close(),
+        () => callbacks.close(),
+        () => decisions.close(),
+        () => payloads.close(),
+        () => connection.close(),
+        () => warm.close(),
+        () => etcd.close(),
+      ]),
   };
 }
 
@@ -254,8 +259,7 @@ function readTokenOf({ security }: Config): (name: string) => string | undefined
   return (name) => (isTokenEnvAllowed(name, security.token_env_allow) ? process.env[name] : undefined);
 }
 
-async function reachSecret({ security }: Config, base: Parameters<typeof sharedSecret>[0]): Promise<Uint8Array> {
-  const configured =
-    security.reach_token_secret_env === undefined ? undefined : process.env[security.reach_token_secret_env];
+async function reachSecret(config: Config, base: Parameters<typeof sharedSecret>[0]): Promise<Uint8Array> {
+  const configured = secretOf('security.reach_token_secret_env', config);
   return configured ? Buffer.from(configured) : sharedSecret(base, 'reach-token', () => randomBytes(32));
 }

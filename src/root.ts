@@ -1,10 +1,11 @@
 /** What every composition root does: read its arguments, run until a signal, stop in order. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { ReachError } from './protocol/reach-error';
-import { adviceOn, inactiveSettings, loadConfig, type Config } from './config';
+import { adviceOn, inactiveSettings, loadConfig, readConfigFile, type Config } from './config';
+import { stopEach, type Stop } from './stopping';
 
 /**
  * How much a heap may grow before it is collected in full. Left alone V8 lets garbage pile up to several times of what
@@ -50,59 +51,70 @@ export function readRootArguments(meaning: Record<string, FlagMeaning>): { confi
   };
 }
 
-/** @throws ReachError `invalid_request` that names the file */
-function readConfigFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new ReachError('invalid_request', `${file} cannot be read; name an existing file with --config`, { cause });
-  }
-}
-
 /** Registers what must be stopped when the root ends; called in reverse order, also when it ends while it is starting. */
-export type AtExit = (stop: () => Promise<void>) => void;
+export type AtExit = (stop: Stop) => void;
+
+/** Ends a root that runs, because it cannot do its work any more: it stops in order, and ends with exit code 1, 2 or 3. */
+export type GiveUp = (error: unknown) => void;
+
+/** A terminal that is closed sends the last of them: what was started must not outlive it. */
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs a root until SIGINT or SIGTERM, then stops in order what it has started; a second signal ends it at once.
+ * Runs a root until SIGINT, SIGTERM or SIGHUP, then stops in order what it has started; a second signal ends it at once.
  * Exit codes: 0 after a signal (128 + its number while it was still starting); when it could not start 3 for an engine
- * that cannot be reached, 2 for a configuration that is not valid, else 1.
+ * that cannot be reached, 2 for arguments or a configuration that are not valid, else 1.
  */
-export function runRoot(name: string, start: (atExit: AtExit) => Promise<void>): void {
+export function runRoot(name: string, start: (atExit: AtExit, giveUp: GiveUp) => Promise<void>): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  const stops: (() => Promise<void>)[] = [];
+  const stops: Stop[] = [];
   let started = false;
   let stopping = false;
-  const stopAll = async () => {
-    for (const stop of stops.toReversed()) await stop();
-  };
-  const fail = (error: unknown) => {
-    process.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+  const tell = (error: unknown) => void process.stderr.write(`${name}: ${wordsOf(error)}\n`);
+  const end = (code: number, error?: unknown) => {
     stopping = true;
-    void stopAll().finally(() => process.exit(exitCode(error)));
+    if (error !== undefined) tell(error);
+    stopEach(stops.toReversed()).then(
+      () => process.exit(code),
+      (failure: unknown) => {
+        // What made it end has been told; what fails because of that is only noise.
+        if (error === undefined) tell(failure);
+        process.exit(code || exitCode(failure));
+      },
+    );
   };
   const onSignal = (signal: NodeJS.Signals) => {
     const code = 128 + constants.signals[signal];
     if (stopping) process.exit(code);
-    stopping = true;
-    stopAll().then(() => process.exit(started ? 0 : code), fail);
+    end(started ? 0 : code);
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  for (const signal of ENDING) process.on(signal, onSignal);
   stopWithParent(() => onSignal('SIGTERM'));
-  start((stop) => stops.push(stop)).then(
-    () => {
-      started = true;
-    },
-    // What was being started fails when it is stopped under way; the signal has the word then.
-    (error: unknown) => (stopping ? undefined : fail(error)),
-  );
+  // What was being started fails when it is stopped under way; the signal has the word then.
+  const giveUp = (error: unknown) => (stopping ? undefined : end(exitCode(error), error));
+  start((stop) => stops.push(stop), giveUp).then(() => {
+    started = true;
+  }, giveUp);
 }
 
-/** 3: an engine cannot be reached; 2: the configuration is not valid; else 1. */
+/** 3: an engine cannot be reached; 2: the arguments or the configuration are not valid; else 1. */
 function exitCode(error: unknown): number {
-  if (!(error instanceof ReachError)) return 1;
+  if (!(error instanceof ReachError)) return isOfArguments(error) ? 2 : 1;
   if (error.code === 'engine_unavailable') return 3;
   return error.code === 'internal' ? 1 : 2;
+}
+
+/** What `parseArgs` throws. */
+function isOfArguments(error: unknown): boolean {
+  return error instanceof Error && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS_');
+}
+
+/** An operator whose engine does not answer needs to know why: refused, not resolved, or not trusted. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  const isOfEngine = error instanceof ReachError && error.code === 'engine_unavailable';
+  return isOfEngine && cause instanceof Error && cause.message ? `${error.message} (${cause.message})` : error.message;
 }
 
 /** Set by a parent that holds our standard input open as long as it lives. */

@@ -42,12 +42,13 @@ import { DEFAULT_TENANT } from './protocol/limits';
 import { buildOpenApi } from './protocol/openapi';
 import { VERSION } from './protocol/version';
 import { createEtcd } from './registry';
+import { stopEach } from './stopping';
 import { reachCanceller } from './temporal';
 import { createDeadLetterMetrics } from './telemetry/dead-letter-metrics';
 import { HttpMetrics } from './telemetry/http-metrics';
 import { createMetricsRegistry } from './telemetry/metrics';
 import { observeBackpressure } from './telemetry/reliability-metrics';
-import type { RunningWorker } from './workers';
+import { endWorker, runWatched, type RunningWorker } from './workers';
 import { createRoutingLog, type RoutingLog } from './telemetry/routing-log';
 
 /** What a gateway is started with besides its Config. */
@@ -57,6 +58,8 @@ export interface ServeOptions {
   apiKey: string | null;
   /** Run a worker in the same process. Default true. */
   withWorker?: boolean;
+  /** Told once when the worker breaks down, after the log was: close the gateway then. */
+  onWorkerBroken?: (error: unknown) => void;
 }
 
 /** A gateway that answers. */
@@ -70,7 +73,7 @@ export interface RunningGateway {
 /** Starts a gateway. Throws what is missing (an engine, the port), with what to do about it; nothing is left running then. */
 export async function serve(
   config: Config,
-  { logger, apiKey, withWorker = true }: ServeOptions,
+  { logger, apiKey, withWorker = true, onWorkerBroken }: ServeOptions,
 ): Promise<RunningGateway> {
   const metrics = createMetricsRegistry();
   const platform = await createPlatform(config, logger, metrics);
@@ -82,7 +85,13 @@ export async function serve(
     const { alerts, stop: stopAlerts } = alerting;
     const refusals = alertingOnRefusals(createRoutingLog(logger, metrics), alerts);
     worker = withWorker ? await createWorker(platform, refusals) : null;
-    working = worker?.run();
+    working =
+      worker === null
+        ? undefined
+        : runWatched(worker, (err) => {
+            logger.fatal({ err }, 'the worker broke down');
+            onWorkerBroken?.(err);
+          });
     const readiness = readinessOf(platform);
     const canary = createCanary(platform, alerts);
     const groups = new GroupCensus();
@@ -112,34 +121,34 @@ export async function serve(
     });
     const server = createServer(app);
     await listen(server, config.server).catch(async (error: unknown) => {
-      await deadLetters.close();
-      await contexts.close();
-      await canary.stop();
+      await stopEach([() => deadLetters.close(), () => contexts.close(), () => canary.stop()]).catch(() => undefined);
       throw error;
     });
     deadLetters.service.start();
     backpressure.start();
     platform.decisions.startPruning();
     const keeper = keepPayloads(platform, metrics, contexts.sweep);
-    const close = async () => {
+    const close = () => {
       readiness.drain();
-      backpressure.stop();
-      scaling.stop();
-      await canary.stop();
-      await keeper.stop();
-      await endServer(server, config.server.graceful_timeout);
-      await deadLetters.close();
-      await contexts.close();
-      await endWorker(worker, working);
-      await stopAlerts();
-      await platform.close();
+      return stopEach([
+        () => backpressure.stop(),
+        () => scaling.stop(),
+        () => canary.stop(),
+        () => keeper.stop(),
+        () => endServer(server, config.server.graceful_timeout),
+        () => deadLetters.close(),
+        () => contexts.close(),
+        () => endWorker(worker, working),
+        stopAlerts,
+        () => platform.close(),
+      ]);
     };
     return { url: urlOf(server, config.server.host), close };
   } catch (error) {
     // A worker that runs holds the connection: closing that would fail, and hide what went wrong.
-    await endWorker(worker, working).catch(() => undefined);
-    await alerting?.stop();
-    await platform.close();
+    await stopEach([() => endWorker(worker, working), () => alerting?.stop(), () => platform.close()]).catch(
+      (err: unknown) => logger.warn({ err }, 'not all could be stopped after a start that failed'),
+    );
     throw error;
   }
 }
@@ -290,11 +299,6 @@ async function endServer(server: Server, patienceMs: number): Promise<void> {
   const patience = setTimeout(() => server.closeAllConnections(), patienceMs);
   await closed;
   clearTimeout(patience);
-}
-
-async function endWorker(worker: RunningWorker | null, working: Promise<void> | undefined): Promise<void> {
-  if (worker?.getState() === 'RUNNING') worker.shutdown();
-  await working;
 }
 
 function urlOf(server: Server, host: string): string {

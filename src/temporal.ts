@@ -3,7 +3,7 @@ import { Client, WorkflowNotFoundError } from '@temporalio/client';
 import { DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime, type LogEntry } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { ActivityDependencies } from '../activities/dependencies';
-import type { Config } from './config';
+import { secretOf, type Config } from './config';
 import { bounded } from './gateway/temporal-errors';
 import { ReachError } from './protocol/reach-error';
 
@@ -31,14 +31,16 @@ export function installRuntime(logger: Logger): void {
 const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
 /** @throws ReachError `engine_unavailable`, with what to do about it */
-export async function connectTemporal({ temporal }: Config): Promise<NativeConnection> {
-  const apiKey = temporal.api_key_env === undefined ? undefined : process.env[temporal.api_key_env];
+export async function connectTemporal(config: Config): Promise<NativeConnection> {
+  const { address, tls } = config.temporal;
+  const apiKey = secretOf('temporal.api_key_env', config);
   try {
-    return await NativeConnection.connect({ address: temporal.address, tls: temporal.tls, ...(apiKey && { apiKey }) });
+    // Left to the SDK where it is not set: with a key it encrypts, without one it does not.
+    return await NativeConnection.connect({ address, tls, apiKey });
   } catch (cause) {
     throw new ReachError(
       'engine_unavailable',
-      `Temporal does not answer at ${temporal.address}; start it or set temporal.address (agent-reach dev brings its own)`,
+      `Temporal does not answer at ${address}; start it or set temporal.address (agent-reach dev brings its own)`,
       { cause },
     );
   }

@@ -20,3 +20,19 @@ export function together(...workers: readonly Worker[]): RunningWorker {
     },
   };
 }
+
+/** Lets a worker end what it has in hand, and waits for that. @throws what it broke down with, if it did */
+export async function endWorker(worker: RunningWorker | null, working: Promise<void> | undefined): Promise<void> {
+  if (worker?.getState() === 'RUNNING') worker.shutdown();
+  await working;
+}
+
+/**
+ * Runs a worker. One that breaks down is told of at once: until then its process would look well, and nobody would do its work.
+ * The promise still rejects, for whoever ends the worker.
+ */
+export function runWatched(worker: RunningWorker, onBroken: (error: unknown) => void): Promise<void> {
+  const working = worker.run();
+  working.catch(onBroken);
+  return working;
+}

@@ -82,6 +82,8 @@ export function decidedHere(
   last: { failure: InvokeFailure; spent: Spent; retry: number },
 ): Next {
   const { problem, received } = last.failure;
+  // In 0.1 nothing was tried again that the platform itself was to blame for.
+  if (problem.code === 'engine_unavailable') return { retry: false, failure: last.failure };
   const verdict = nextAttempt(
     { code: problem.code, received, retryAfterMs: problem.retry_after_ms },
     {

@@ -27,8 +27,15 @@ it('reads a time or how long ago it was', () => {
   const now = new Date('2026-03-01T12:00:00Z');
   expect(parseSince('15m', now)).toBe('2026-03-01T11:45:00.000Z');
   expect(parseSince('2026-02-28T00:00:00+01:00', now)).toBe('2026-02-27T23:00:00.000Z');
-  expect(() => parseSince('yesterday', now)).toThrow(InvalidArgumentError);
+  expect(parseSince('2026-02-28', now)).toBe('2026-02-28T00:00:00.000Z');
+  expect(parseSince('2026-02-28T10:00Z', now)).toBe('2026-02-28T10:00:00.000Z');
 });
+
+// `Date.parse` makes something of the second to the seventh.
+it.each(['yesterday', '2', '15', '2026', '15 m', '2026-2-1', '03/01/2026', '2026-13-01', '', '99999999999d'])(
+  'refuses the time `%s`',
+  (text) => expect(() => parseSince(text)).toThrow(InvalidArgumentError),
+);
 
 it('collects pairs; a value may contain an equals sign and be empty', () => {
   expect(collectPair('b=2=3', collectPair('a=', undefined))).toEqual({ a: '', b: '2=3' });

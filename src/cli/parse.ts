@@ -22,12 +22,21 @@ export function parseWhole(text: string, min: number, max: number): number {
   throw new InvalidArgumentError(`a whole number from ${min} to ${max}`);
 }
 
+/** A date, with a time or without: `Date.parse` alone would take `2` for February 2001. */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
+
 /** An ISO time, or how long ago: `15m`. The answer is ISO. */
 export function parseSince(text: string, now = new Date()): string {
-  const time = /^\d+(\.\d+)?(ms|s|m|h|d)$/.test(text) ? now.getTime() - parseDuration(text) : Date.parse(text);
-  if (Number.isFinite(time)) return new Date(time).toISOString();
-  throw new InvalidArgumentError('an ISO time, or how long ago such as 15m');
+  const isAgo = /^\d+(\.\d+)?(ms|s|m|h|d)$/.test(text);
+  const time = isAgo ? now.getTime() - parseDuration(text) : ISO_TIME.test(text) ? Date.parse(text) : NaN;
+  if (Math.abs(time) <= MAX_DATE_MS) return new Date(time).toISOString();
+  throw new InvalidArgumentError(
+    'an ISO time such as 2026-03-01T12:00:00Z, or how long ago with its unit, such as 15m',
+  );
 }
+
+/** Dates end there (ECMA-262, 21.4.1.1). */
+const MAX_DATE_MS = 8.64e15;
 
 /** Collects repeated `key=value` options. */
 export function collectPair(text: string, previous: Record<string, string> | undefined): Record<string, string> {

@@ -11,6 +11,17 @@ export const duration = z
   });
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 
+/** Node's timers overflow above 2³¹ − 1 ms and then fire at once, again and again. */
+const LONGEST_TIMER_MS = 24 * 86_400_000;
+
+/** A duration that something waits for: neither so short that a loop spins nor longer than a timer can be, 24 days. */
+export const interval = (leastMs: number) =>
+  duration.refine((ms) => ms >= leastMs && ms <= LONGEST_TIMER_MS, `must be from ${inWords(leastMs)} to 576h`);
+
+function inWords(ms: number): string {
+  return ms % 1_000 === 0 && ms > 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}
+
 /** A part of a whole, 0–1. */
 export const share = z.number().min(0).max(1);
 /** A TCP port; 0 takes a free one. */

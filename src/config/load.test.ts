@@ -1,4 +1,4 @@
-import { inactiveSettings, loadConfig } from './load';
+import { inactiveSettings, loadConfig, withoutEngines, withoutOverrides } from './load';
 
 const problem = (text: string) => {
   try {
@@ -49,6 +49,17 @@ describe('the configuration', () => {
     ['router: { weights: { latency_score: -1 } }', '/router/weights/latency_score'],
     ['router: { enabled_factors: [luck] }', '/router/enabled_factors/0'],
     ['dead_letters: { sweep_interval: 0 }', '/dead_letters/sweep_interval'],
+    ['registry: { refresh_interval: 0 }', '/registry/refresh_interval'],
+    ['registry: { refresh_interval: 720h }', '/registry/refresh_interval'],
+    ['dead_letters: { sweep_interval: 720h }', '/dead_letters/sweep_interval'],
+    ['payloads: { sweep_interval: 720h }', '/payloads/sweep_interval'],
+    ['payloads: { upload_ttl: 59s }', '/payloads/upload_ttl'],
+    ['canary: { auto_rollback: { interval: 720h } }', '/canary/auto_rollback/interval'],
+    ['server: { graceful_timeout: 720h }', '/server/graceful_timeout'],
+    ['bulkhead: { queue_wait: 720h }', '/bulkhead/queue_wait'],
+    ['embeddings: { timeout: 0 }', '/embeddings/timeout'],
+    ['callbacks: { timeout: 720h, max_age: 720h }', '/callbacks/timeout'],
+    ['temporal: { address: "ns.tmprl.cloud:7233", api_key_env: KEY, tls: false }', '/temporal/tls'],
   ])('refuses %s at %s', (text, pointer) => {
     const { code, options } = problem(text);
     expect(code).toBe('invalid_request');
@@ -72,5 +83,31 @@ describe('the configuration', () => {
     expect(config.server.port).toBe(3);
     expect(config.temporal.address).toBe('b:2');
     expect(config.registry.etcd).toEqual(['x:1', 'y:2']);
+  });
+
+  it('leaves TLS to the key unless it is told, and lets a key go in the clear on loopback only', () => {
+    const tlsOf = (text: string) => loadConfig({ text: `temporal: { ${text} }` }).temporal.tls;
+    expect(tlsOf('address: "ns.tmprl.cloud:7233", api_key_env: KEY')).toBeUndefined();
+    expect(tlsOf('address: "ns.tmprl.cloud:7233", api_key_env: KEY, tls: true')).toBe(true);
+    expect(tlsOf('address: "ns.tmprl.cloud:7233", tls: false')).toBe(false);
+    expect(tlsOf('address: "127.0.0.1:7233", api_key_env: KEY, tls: false')).toBe(false);
+  });
+
+  it('can be kept from the engines, or from anything, that the environment names', () => {
+    const env = {
+      PATH: '/bin',
+      TEMPORAL_ADDRESS: 'prod:7233',
+      TEMPORAL_NAMESPACE: 'prod',
+      AGENT_REACH_ETCD: 'prod:2379',
+      AGENT_REACH_EMBEDDINGS_URL: 'http://prod/v1',
+      AGENT_REACH_PORT: '1',
+      AGENT_REACH_HOST: '0.0.0.0',
+      AGENT_REACH_LOG_LEVEL: 'debug',
+    };
+    const { PATH, AGENT_REACH_EMBEDDINGS_URL, AGENT_REACH_PORT, AGENT_REACH_HOST, AGENT_REACH_LOG_LEVEL } = env;
+    const own = { PATH, AGENT_REACH_PORT, AGENT_REACH_HOST, AGENT_REACH_LOG_LEVEL };
+    expect(withoutEngines(env, { embeddings: true })).toEqual(own);
+    expect(withoutEngines(env, { embeddings: false })).toEqual({ ...own, AGENT_REACH_EMBEDDINGS_URL });
+    expect(withoutOverrides(env)).toEqual({ PATH });
   });
 });

@@ -15,6 +15,28 @@ const ENVIRONMENT: Record<string, readonly [string, string]> = {
   AGENT_REACH_LOG_LEVEL: ['logging', 'level'],
 };
 
+/** Of these, the ones that say where engines are. */
+const OF_ENGINES = ['TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'AGENT_REACH_ETCD'];
+
+/**
+ * The environment for a gateway and a worker whose engines were started for them: without the variables that would win over
+ * the file and send them to whatever engines the shell points at.
+ *
+ * @param started whether an embedding engine was started too
+ */
+export function withoutEngines(
+  env: Record<string, string | undefined>,
+  started: { embeddings: boolean },
+): Record<string, string | undefined> {
+  const dropped = new Set([...OF_ENGINES, ...(started.embeddings ? ['AGENT_REACH_EMBEDDINGS_URL'] : [])]);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !dropped.has(name)));
+}
+
+/** An environment in which nothing overrides the file. */
+export function withoutOverrides(env: Record<string, string | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !Object.hasOwn(ENVIRONMENT, name)));
+}
+
 /** Where the configuration comes from: the text of `agent-reach.yaml`, the environment, and flags, weakest first. */
 export interface ConfigSources {
   /** YAML; empty or absent means defaults. */
@@ -31,7 +53,7 @@ export interface ConfigSources {
  * with its JSON pointer, unknown keys with the nearest known one.
  */
 export function loadConfig(sources: ConfigSources): Config {
-  const merged: Record<string, Record<string, unknown>> = structuredClone(readYaml(sources));
+  const merged: Record<string, Record<string, unknown>> = structuredClone(readSettings(sources));
   for (const [variable, [section, key]] of Object.entries(ENVIRONMENT)) {
     const value = sources.env?.[variable];
     if (value) merged[section] = { ...merged[section], [key]: fromText(key, value) };
@@ -55,14 +77,18 @@ function listed(error: ReachError, fileName = 'The configuration'): ReachError {
 
 /** Which settings of a file have no effect in this release; for a warning at start. */
 export function inactiveSettings(sources: Pick<ConfigSources, 'text' | 'fileName'>): string[] {
-  const written: Record<string, Record<string, unknown>> = readYaml(sources);
+  const written: Record<string, Record<string, unknown>> = readSettings(sources);
   return INACTIVE_SETTINGS.filter((setting) => {
     const [section = '', key] = setting.split('.');
     return key === undefined ? written[section] !== undefined : written[section]?.[key] !== undefined;
   });
 }
 
-function readYaml({
+/**
+ * The settings of a file as written, by section; what they are is not checked.
+ * @throws ReachError `invalid_request` for anything but a map of sections in YAML
+ */
+export function readSettings({
   text,
   fileName,
 }: Pick<ConfigSources, 'text' | 'fileName'>): Record<string, Record<string, unknown>> {

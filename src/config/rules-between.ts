@@ -2,6 +2,17 @@
 import type { z } from 'zod';
 import { findingsAmong } from '../protocol/route-table-schema';
 import type { RouteEntry } from '../protocol/route-table';
+import { isLoopback } from './loopback';
+
+/** A key that is sent in the clear is no secret any more. Without `tls` the connection is encrypted wherever there is a key. */
+export function temporalRules(
+  temporal: { address: string; api_key_env?: string; tls?: boolean },
+  context: z.RefinementCtx,
+): void {
+  if (temporal.tls !== false || temporal.api_key_env === undefined || isLoopback(temporal.address)) return;
+  const message = 'must not be false beside api_key_env: the key would cross the network in the clear; remove tls';
+  context.addIssue({ code: 'custom', path: ['tls'], message });
+}
 
 interface BreakerSettings {
   trip_failures: number;
@@ -30,7 +41,6 @@ export function callbackRules(
   const mistake = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
   if (callbacks.previous_secret_env !== undefined && callbacks.secret_env === undefined)
     mistake('previous_secret_env', 'needs secret_env beside it');
-  if (callbacks.timeout < 1) mistake('timeout', 'must be at least 1 ms');
   if (callbacks.max_age < callbacks.timeout) mistake('max_age', 'must not be shorter than timeout');
 }
 

@@ -3,15 +3,15 @@ import { DEFAULT_CLAIM_ABOVE_BYTES, MAX_CONTEXT_VALUE_BYTES } from '../protocol/
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../protocol/payload-ref';
 import { DEFAULT_MAX_DEPTH } from '../protocol/lineage';
 import { routeListSchema } from '../protocol/route-table-schema';
-import { duration, factor, port, rule, section, share, strategy, weights } from './kinds';
-import { breakerRules, callbackRules, payloadStoreRules, routeRules } from './rules-between';
+import { duration, factor, interval, port, rule, section, share, strategy, weights } from './kinds';
+import { breakerRules, callbackRules, payloadStoreRules, routeRules, temporalRules } from './rules-between';
 
 /** The whole configuration, as written in `agent-reach.yaml`. Unknown keys are refused by name. */
 export const configSchema = z.strictObject({
   server: section({
     host: z.string().default('127.0.0.1'),
     port: port.default(8080),
-    graceful_timeout: duration.default(15_000),
+    graceful_timeout: interval(0).default(15_000),
     public_url: z.url().optional().meta({ description: 'How callers reach this gateway; used in links.' }),
   }),
   temporal: section({
@@ -19,17 +19,17 @@ export const configSchema = z.strictObject({
     namespace: z.string().default('default'),
     task_queue: z.string().min(1).default('agent-reach'),
     api_key_env: z.string().optional(),
-    tls: z.boolean().default(false),
+    tls: z.boolean().optional(),
     ui_url: z.url().optional(),
     agents_address: z
       .string()
       .optional()
       .meta({ description: 'Address of Temporal told to agents that run as activity workers.' }),
-  }),
+  }).superRefine(temporalRules),
   registry: section({
     etcd: z.array(z.string()).min(1).default(['127.0.0.1:2379']),
     key_prefix: z.string().startsWith('/').default('/agent-reach'),
-    refresh_interval: duration.default(10_000),
+    refresh_interval: interval(100).default(10_000),
     health_threshold: share.default(0.3),
     strict_names: z
       .boolean()
@@ -72,14 +72,16 @@ export const configSchema = z.strictObject({
     }),
     model: z.string().default('multilingual-e5-small'),
     api_key_env: z.string().optional(),
-    timeout: duration.default(1_500),
+    timeout: interval(1).default(1_500),
     cache_file: z.string().optional(),
     input_type: z.enum(['query', 'none']).default('query'),
   }),
   adapter: section({
     protocol_timeout_ms: z.number().int().min(1).max(86_400_000).default(5_000),
     stream_enabled: z.boolean().default(true),
-    connections_per_agent: z.number().int().min(1).max(1024).default(64),
+    connections_per_agent: z.number().int().min(1).max(100_000).optional().meta({
+      description: 'Most connections to one origin; default: one for each call that the limits let through.',
+    }),
   }),
   breaker: section({
     enabled: z.boolean().default(true),
@@ -110,7 +112,7 @@ export const configSchema = z.strictObject({
       .meta({ description: "Calls at once by agent name, set by hand; beats Little's law." }),
     default_limit: z.number().int().min(1).max(100_000).default(100),
     queue_limit: z.number().int().min(0).max(100_000).default(100),
-    queue_wait: duration.default(500),
+    queue_wait: interval(0).default(500),
     max_concurrent_calls: z
       .number()
       .int()
@@ -171,7 +173,7 @@ export const configSchema = z.strictObject({
       .array(duration)
       .max(20)
       .default([5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000]),
-    timeout: duration.default(15_000),
+    timeout: interval(1).default(15_000),
     max_age: duration.default(172_800_000),
   }).superRefine(callbackRules),
   context: section({
@@ -193,7 +195,7 @@ export const configSchema = z.strictObject({
   }),
   dead_letters: section({
     alert_before: duration.default(86_400_000),
-    sweep_interval: duration.default(60_000).refine((ms) => ms >= 1_000, 'must be at least 1s'),
+    sweep_interval: interval(1_000).default(60_000),
   }),
   decisions: section({
     sample_rate: share
@@ -229,8 +231,11 @@ export const configSchema = z.strictObject({
       .meta({
         description: 'What no reach has used for so long is removed; longer than the namespace keeps its runs.',
       }),
-    upload_ttl: duration.default(86_400_000).meta({ description: 'Uploads that nobody goes on with are dropped.' }),
-    sweep_interval: duration.default(3_600_000).refine((ms) => ms >= 1_000, 'must be at least 1s'),
+    upload_ttl: duration
+      .default(86_400_000)
+      .refine((ms) => ms >= 60_000, 'must be at least 1m, or chunks under way would be swept')
+      .meta({ description: 'Uploads that nobody goes on with are dropped.' }),
+    sweep_interval: interval(1_000).default(3_600_000),
     store: section({
       type: z.enum(['files', 's3']).default('files'),
       directory: z.string().min(1).default('.agent-reach/payloads'),
@@ -258,7 +263,7 @@ export const configSchema = z.strictObject({
       min_requests: z.number().int().min(20).max(100_000).default(50),
       min_error_increase: share.default(0.01),
       min_latency_ratio: z.number().min(1).max(100).default(1.25),
-      interval: duration.default(5_000).refine((ms) => ms >= 100, 'must be at least 100ms'),
+      interval: interval(100).default(5_000),
     }),
   }),
   alerts: section({

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { formatPayloadRef, parsePayloadRef, type PayloadRef, type PayloadRefParts } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
-import type { ObjectStore } from './object-store';
+import type { ObjectInfo, ObjectStore } from './object-store';
 
 /** What is used again within this time of its last mark needs no new one, ms: a mark is a write. */
 const MARK_EVERY_MS = 3_600_000;
@@ -43,10 +43,14 @@ export class BlobStore {
 
   /** The whole content; counts as a use. @throws ReachError `not_found` */
   async get(ref: string): Promise<Buffer> {
+    const { objects } = this.options;
     const { digest, bytes } = partsOf(ref);
-    const content = await this.options.objects.get(this.keyOf(digest));
-    if (content?.byteLength !== bytes) throw gone(ref);
-    await this.touch(ref);
+    const key = this.keyOf(digest);
+    const info = await objects.info(key);
+    // Looked at first: a reference may say less than the content has, and is believed where memory is reserved.
+    const content = info?.bytes === bytes ? await objects.get(key) : null;
+    if (!info || content?.byteLength !== bytes) throw gone(ref);
+    await this.mark(info, { wantedMs: this.nowMs() });
     return content;
   }
 
@@ -63,15 +67,15 @@ export class BlobStore {
    * must not be relied on: put it again.
    */
   async touch(ref: string, { keepMs = 0 }: { keepMs?: number } = {}): Promise<boolean> {
-    const { objects, retentionMs } = this.options;
     const { digest, bytes } = partsOf(ref);
-    const key = this.keyOf(digest);
-    const info = await objects.info(key);
-    const nowMs = this.nowMs();
-    if (info?.bytes !== bytes || info.usedMs + retentionMs < nowMs + Math.min(LAST_HOUR_MS, retentionMs / 10))
-      return false;
-    const wantedMs = nowMs + keepMs;
-    if (info.usedMs >= wantedMs - Math.min(MARK_EVERY_MS, retentionMs / 10)) return true;
+    const info = await this.options.objects.info(this.keyOf(digest));
+    return info?.bytes === bytes && this.mark(info, { wantedMs: this.nowMs() + keepMs });
+  }
+
+  private async mark({ key, usedMs }: ObjectInfo, { wantedMs }: { wantedMs: number }): Promise<boolean> {
+    const { objects, retentionMs } = this.options;
+    if (usedMs + retentionMs < this.nowMs() + Math.min(LAST_HOUR_MS, retentionMs / 10)) return false;
+    if (usedMs >= wantedMs - Math.min(MARK_EVERY_MS, retentionMs / 10)) return true;
     return objects.touch(key, wantedMs);
   }
 

@@ -38,7 +38,7 @@ export function createPayloads(settings: PayloadSettings, tenant: string): Paylo
   const objects = createObjectStore(settings.store);
   const scope = { objects, retentionMs: settings.retention };
   const blobs = new BlobStore({ ...scope, area: `${tenant}/payloads` });
-  const reader = new PayloadReader();
+  const reader = new PayloadReader(undefined, settings.max_bytes);
   const limits = { maxBytes: settings.max_bytes, ttlMs: settings.upload_ttl };
   const uploads = new Uploads({ objects, blobs, reader, area: `${tenant}/uploads`, ...limits });
   const payloads = new Payloads({ blobs, uploads, reader, maxBytes: settings.max_bytes });

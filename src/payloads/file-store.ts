@@ -1,6 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { link, mkdir, open, opendir, readFile, rename, stat, unlink, utimes, type FileHandle } from 'node:fs/promises';
+import {
+  link,
+  mkdir,
+  open,
+  opendir,
+  readFile,
+  rename,
+  rmdir,
+  stat,
+  unlink,
+  utimes,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { ReachError } from '../protocol/reach-error';
@@ -13,6 +25,8 @@ const SCRATCH = '.scratch';
 const SCRATCH_MS = 3_600_000;
 /** No space, no quota, no larger file. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+/** Nobody is so unlucky as to meet more removals of one directory in a row. */
+const PLACE_TRIES = 5;
 const KEY = /^[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*$/;
 
 /**
@@ -34,11 +48,9 @@ export class FileStore implements ObjectStore {
     const scratch = this.scratchPath();
     return this.guarded('write', async () => {
       await mkdir(dirname(scratch), { recursive: true, mode: 0o700 });
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       try {
         await writeDurably(scratch, content);
-        if (ifAbsent) await link(scratch, path);
-        else await rename(scratch, path);
+        await intoDirectory(path, () => (ifAbsent ? link(scratch, path) : rename(scratch, path)));
         await syncDirectory(dirname(path));
         return true;
       } catch (caught) {
@@ -117,8 +129,10 @@ export class FileStore implements ObjectStore {
       if ((await absentAsNull(rename(path, aside).then(() => true))) === null) return false;
       const taken = await stat(aside);
       const wanted = taken.mtimeMs >= unusedSinceMs;
-      if (wanted) await link(aside, path).catch((caught: unknown) => ignore(caught, 'EEXIST'));
+      if (wanted)
+        await intoDirectory(path, () => link(aside, path)).catch((caught: unknown) => ignore(caught, 'EEXIST'));
       await unlink(aside);
+      if (!wanted) await removeIfEmpty(dirname(path));
       return !wanted;
     });
   }
@@ -140,13 +154,21 @@ export class FileStore implements ObjectStore {
   }
 
   private async *walk(key: string): AsyncIterable<ObjectInfo> {
-    for await (const entry of await openDirectory(this.pathOf(key))) {
+    for await (const entry of this.entriesOf(this.pathOf(key))) {
       const child = `${key}/${entry.name}`;
       if (entry.isDirectory()) yield* this.walk(child);
       else {
         const found = await this.info(child);
         if (found) yield found;
       }
+    }
+  }
+
+  private async *entriesOf(path: string): AsyncGenerator<{ name: string; isDirectory(): boolean }> {
+    try {
+      yield* await openDirectory(path);
+    } catch (caught) {
+      throw asStorageError('list', caught);
     }
   }
 
@@ -163,10 +185,32 @@ export class FileStore implements ObjectStore {
     try {
       return await run();
     } catch (caught) {
-      if (caught instanceof ReachError) throw caught;
-      throw FULL.has(errorCodeOf(caught)) ? storageFull(caught) : storeUnusable(what, caught);
+      throw asStorageError(what, caught);
     }
   }
+}
+
+function asStorageError(what: string, caught: unknown): ReachError {
+  if (caught instanceof ReachError) return caught;
+  return FULL.has(errorCodeOf(caught)) ? storageFull(caught) : storeUnusable(what, caught);
+}
+
+/** Puts a file where its directory may be missing, or be removed as empty by another process just now. */
+async function intoDirectory(path: string, place: () => Promise<void>): Promise<void> {
+  for (let triesLeft = PLACE_TRIES; ; triesLeft -= 1) {
+    try {
+      // Node itself fails with ENOENT when the directory goes between its own two looks at it.
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      return await place();
+    } catch (caught) {
+      if (triesLeft <= 1 || !isCode(caught, 'ENOENT')) throw caught;
+    }
+  }
+}
+
+/** Uploads have a directory each. Others may put something there, or remove it, at any moment. */
+async function removeIfEmpty(directory: string): Promise<void> {
+  await rmdir(directory).catch((caught: unknown) => ignore(caught, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY'));
 }
 
 async function writeDurably(path: string, content: Uint8Array): Promise<void> {
@@ -186,7 +230,8 @@ async function syncDirectory(path: string): Promise<void> {
     directory = await open(path, 'r');
     await directory.sync();
   } catch (caught) {
-    ignore(caught, 'EPERM', 'EISDIR', 'EINVAL'); // where directories cannot be synced
+    // Where directories cannot be synced, or where this one was removed: what was put there was taken away again.
+    ignore(caught, 'EPERM', 'EISDIR', 'EINVAL', 'ENOENT');
   } finally {
     await directory?.close();
   }

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { compactIfOver } from '../policy/json-size';
 import type { CanonicalDigest } from '../protocol/identity';
 import type { JsonSchema } from '../protocol/json-schema';
@@ -7,12 +6,11 @@ import { MAX_INLINE_BYTES, parsePayloadRef, type OutputClaim, type PayloadRef } 
 import { ReachError, type FieldError } from '../protocol/reach-error';
 import type { JsonObject } from '../protocol/shapes';
 import type { BlobStore } from './blob-store';
+import { patiently, type Patience } from './patience';
 import type { PayloadReader, Read } from './reader';
 import type { ReadOrder } from './reading';
+import { storeUnusable } from './storage-errors';
 import type { Uploads } from './uploads';
-
-/** A finished answer is not given up because the store has a hiccup: it is tried again after these waits, ms. */
-const KEEP_AGAIN_MS = [200, 1_000, 3_000];
 
 /** What {@link Payloads} is made of. */
 export interface PayloadParts {
@@ -51,9 +49,8 @@ export class Payloads {
 
   /** The content of a reference that a caller sent, and its canonical digest. @throws ReachError `invalid_request` for a reference to nothing */
   async open(ref: string): Promise<{ payload: JsonObject; canonical: CanonicalDigest }> {
-    const content = await this.blobs.get(ref).catch((caught: unknown) => asFinding(caught, ref));
     const order = { trusted: true, noDigest: true, canonical: true, wantValue: true } as const;
-    const { value, canonical } = await this.reader.read(content, order);
+    const { value, canonical } = await this.readStored(ref, order).catch((caught: unknown) => asFinding(caught, ref));
     return { payload: value!, canonical: canonical! };
   }
 
@@ -62,23 +59,26 @@ export class Payloads {
     ref: string,
     schemas: JsonSchema[],
   ): Promise<{ outline: JsonObject; canonical: CanonicalDigest; found: FieldError[][] }> {
-    const content = await this.blobs.get(ref).catch((caught: unknown) => asFinding(caught, ref));
     const order = { trusted: true, noDigest: true, canonical: true, outlineFor: schemas } as const;
-    const { outline, canonical, found } = await this.reader.read(content, order);
+    const read = await this.readStored(ref, order).catch((caught: unknown) => asFinding(caught, ref));
+    const { outline, canonical, found } = read;
     return { outline: outline!, canonical: canonical!, found: found! };
   }
 
   /** The content of `ref`. @throws ReachError `not_found` */
   async load(ref: string): Promise<JsonObject> {
-    const content = await this.blobs.get(ref);
-    const { value } = await this.reader.read(content, { trusted: true, noDigest: true, wantValue: true });
+    const { value } = await this.readStored(ref, { trusted: true, noDigest: true, wantValue: true });
     return value!;
   }
 
-  /** The bytes of `ref`, unread. @throws ReachError `not_found` when it is not there by now */
+  /**
+   * The bytes of `ref`, unread. A store that breaks off while they are read is told as such, with nothing received: what is cut
+   * short is no payload. @throws ReachError `not_found` when it is not there by now
+   */
   async source(ref: string): Promise<PayloadSource> {
-    if (!(await this.blobs.touch(ref))) await this.blobs.get(ref);
-    return { bytes: parsePayloadRef(ref)?.bytes ?? 0, stream: () => this.blobs.stream(ref) };
+    if (!(await this.blobs.touch(ref))) await this.held(ref, () => this.blobs.get(ref));
+    const bytes = parsePayloadRef(ref)?.bytes ?? 0;
+    return { bytes, stream: async () => whole(await this.blobs.stream(ref), bytes) };
   }
 
   /** The bytes of `ref`, or a part of them. @throws ReachError `not_found` */
@@ -104,32 +104,41 @@ export class Payloads {
   }
 
   /** Keeps an answer that is too large to travel in messages; null for one that is not. It was checked already. */
-  async keepOutput(output: JsonObject, sourceBytes?: number): Promise<OutputClaim | null> {
+  async keepOutput(output: JsonObject, sourceBytes?: number, patience?: Patience): Promise<OutputClaim | null> {
     const compact = compactIfOver(output, sourceBytes, MAX_INLINE_BYTES);
     if (compact === null) return null;
-    const { claim } = await this.keepAnswer(Buffer.from(compact), { trusted: true });
+    const { claim } = await this.keepAnswer(Buffer.from(compact), { trusted: true }, patience);
     return claim;
   }
 
-  /** Reads an agent's large answer, strictly, and keeps it if its schema (when given) has nothing against it. */
+  /**
+   * Reads an agent's large answer, strictly, and keeps it if its schema (when given) has nothing against it. The work is done: a store
+   * that does not answer is asked again, as `patience` says.
+   */
   async keepAnswer(
     content: Buffer,
     order: Pick<ReadOrder, 'schema' | 'unwrap' | 'trusted' | 'strict'>,
+    patience?: Patience,
   ): Promise<KeptOutput> {
     const strict = { errorCode: 'agent_protocol_error', what: "the agent's answer" } as const;
     const read = await this.reader.read(content, { strict, locate: 'answer', ...order });
     if (read.errors.length > 0) return { claim: null, errors: read.errors };
     if (read.end - read.start > this.maxBytes) throw this.tooLarge();
-    const ref = await this.patiently(() =>
-      this.blobs.put(read.content.subarray(read.start, read.end), { digest: read.digest }),
+    const ref = await patiently(
+      () => this.blobs.put(read.content.subarray(read.start, read.end), { digest: read.digest }),
+      patience,
     );
     return { claim: claimOf(ref, read), errors: [] };
   }
 
-  /** The claim of an answer that an agent has uploaded itself, if its schema has nothing against it. @throws ReachError `not_found` */
-  async claimUploaded(ref: string, schema: JsonSchema | undefined): Promise<KeptOutput> {
-    const content = await this.blobs.get(ref);
-    const read = await this.reader.read(content, { trusted: true, noDigest: true, locate: 'answer', schema });
+  /**
+   * The claim of an answer that an agent has uploaded itself, if its schema has nothing against it; waits for the store as
+   * {@link keepAnswer} does. @throws ReachError `not_found`
+   */
+  async claimUploaded(ref: string, schema: JsonSchema | undefined, patience?: Patience): Promise<KeptOutput> {
+    const strict = { what: "the agent's answer" };
+    const order = { trusted: true, noDigest: true, locate: 'answer', schema, strict } as const;
+    const read = await patiently(() => this.readStored(ref, order), patience);
     return read.errors.length > 0 ? { claim: null, errors: read.errors } : { claim: claimOf(ref, read), errors: [] };
   }
 
@@ -144,17 +153,33 @@ export class Payloads {
     });
   }
 
-  private async patiently(put: () => Promise<string>): Promise<string> {
-    for (const waitMs of KEEP_AGAIN_MS) {
-      try {
-        return await put();
-      } catch (caught) {
-        if (ReachError.from(caught).code !== 'engine_unavailable') throw caught;
-        await sleep(waitMs);
-      }
-    }
-    return put();
+  private readStored(ref: string, order: ReadOrder): Promise<Read> {
+    return this.held(ref, async () => this.reader.read(await this.blobs.get(ref), order));
   }
+
+  /** Nothing is fetched before there is room for it: sixty reaches with one large payload are not sixty payloads in memory. */
+  private held<T>(ref: string, run: () => Promise<T>): Promise<T> {
+    return this.reader.memory.hold(parsePayloadRef(ref)?.bytes ?? 0, run);
+  }
+}
+
+/** @throws ReachError `engine_unavailable` where the store breaks off */
+async function* whole(content: Readable, bytes: number): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  try {
+    for await (const piece of content as AsyncIterable<Uint8Array>) {
+      size += piece.byteLength;
+      yield piece;
+    }
+  } catch (caught) {
+    throw brokenOff(caught);
+  }
+  if (size < bytes) throw brokenOff(new Error(`it ended after ${size} of ${bytes} bytes`));
+}
+
+function brokenOff(cause: unknown): ReachError {
+  const { code, message, options } = storeUnusable('read', cause);
+  return new ReachError(code, message, { ...options, received: 'no' });
 }
 
 function claimOf(ref: string, { located }: Pick<Read, 'located'>): OutputClaim {

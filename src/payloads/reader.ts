@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { DEFAULT_MAX_PAYLOAD_BYTES } from '../protocol/payload-ref';
 import { ReachError } from '../protocol/reach-error';
+import { ByteBudget } from './byte-budget';
 import type { ThreadAnswer, ThreadTask } from './read-thread';
 import { readContent, type ReadFindings, type ReadOrder } from './reading';
 
@@ -33,8 +35,16 @@ export class PayloadReader {
   private readonly waiting = new Map<number, Waiting>();
   private nextId = 1;
   private idle: NodeJS.Timeout | undefined;
+  /** What is fetched to be read is fetched only within it, and leaves it once it was read. */
+  readonly memory: ByteBudget;
 
-  constructor(private readonly entry: string | null = existsSync(THREAD) ? THREAD : null) {}
+  /** @param memoryBytes how much may wait to be read at once, bytes: the largest payload, or many small ones */
+  constructor(
+    private readonly entry: string | null = existsSync(THREAD) ? THREAD : null,
+    memoryBytes = DEFAULT_MAX_PAYLOAD_BYTES,
+  ) {
+    this.memory = new ByteBudget(memoryBytes);
+  }
 
   /**
    * Reads `content`, which must not be used by the caller meanwhile and comes back with the answer.

@@ -60,7 +60,7 @@ export function readContent(content: Uint8Array, order: ReadOrder): ReadFindings
   const sent = order.sha256 === undefined ? null : assertDigest(content, order.sha256);
   const start = BYTE_ORDER_MARK.every((byte, at) => content[at] === byte) ? BYTE_ORDER_MARK.length : 0;
   const whole = content.subarray(start);
-  if (whole.byteLength > COUNTED_BYTES) assertFewValues(whole);
+  if (whole.byteLength > COUNTED_BYTES) assertFewValues(whole, { what: order.strict?.what });
   const parsed = order.trusted ? (JSON.parse(asText(whole)) as Json) : parseJsonStrict(whole, order.strict);
   const outer = objectOf(parsed, order);
   if (order.unwrap === undefined) {

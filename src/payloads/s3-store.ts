@@ -14,6 +14,8 @@ export interface S3StoreOptions {
   forcePathStyle?: boolean;
   /** Before every key, so that one bucket can serve several platforms. */
   prefix?: string;
+  /** A server that says nothing for so long is given up, ms; default 20,000. Each operation is tried three times. */
+  silenceMs?: number;
 }
 
 type Sdk = typeof sdkModule;
@@ -21,7 +23,10 @@ type Sdk = typeof sdkModule;
 /** Metadata by which an object is kept beyond its own age, Unix ms. */
 const NEEDED_UNTIL = 'needed-until-ms';
 const CONNECT_TIMEOUT_MS = 2_000;
+/** From the first byte of a request to the first of its answer, the way there of a large object included. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Without a byte in either direction; a reader that takes nothing for so long counts as well. */
+const SILENCE_MS = 20_000;
 
 /**
  * Objects in an S3-compatible bucket. The mark of the last use is the object's own modification time, renewed by copying the
@@ -148,12 +153,18 @@ export class S3Store implements ObjectStore {
 
   private async load(): Promise<{ sdk: Sdk; client: S3Client }> {
     const sdk = await import('@aws-sdk/client-s3');
-    const { endpoint, region = 'us-east-1', forcePathStyle } = this.options;
+    const { endpoint, region = 'us-east-1', forcePathStyle, silenceMs = SILENCE_MS } = this.options;
     const client = new sdk.S3Client({
       region,
       ...(endpoint && { endpoint }),
       ...(forcePathStyle !== undefined && { forcePathStyle }),
-      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
+      requestHandler: {
+        connectionTimeout: CONNECT_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        // Else the handler only warns of it, and waits on.
+        throwOnRequestTimeout: true,
+        socketTimeout: silenceMs,
+      },
       // Servers that are not AWS may not know the newer checksums; our keys are checksums themselves.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',

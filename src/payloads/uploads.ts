@@ -125,6 +125,16 @@ export class Uploads {
   private async completeFirst(id: UploadId, claim: { chunks: number; sha256: string }): Promise<UploadReceipt> {
     const chunks = await this.chunks(id);
     this.assertAll(chunks, claim.chunks, id);
+    const receipt = await this.options.reader.memory.hold(sum(chunks), () => this.join(id, chunks, claim));
+    for (const { key } of chunks) await this.options.objects.delete(key);
+    return receipt;
+  }
+
+  private async join(
+    id: UploadId,
+    chunks: readonly (ObjectInfo & { sequence: number })[],
+    claim: { sha256: string },
+  ): Promise<UploadReceipt> {
     const { content, digests } = await this.assemble(chunks);
     const found = await this.options.reader.read(content, { strict: { what: 'the payload' }, sha256: claim.sha256 });
     const payload_ref = await this.options.blobs.put(found.content.subarray(found.start, found.end), {
@@ -133,7 +143,6 @@ export class Uploads {
     const receipt = { payload_ref, bytes: found.end - found.start };
     const record: Done = { ...receipt, sha256: claim.sha256, chunks: digests };
     await this.options.objects.put(this.doneKey(id), Buffer.from(JSON.stringify(record)));
-    for (const { key } of chunks) await this.options.objects.delete(key);
     return receipt;
   }
 

@@ -10,8 +10,11 @@ const MAX_ITEMS = 16_000_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Counts before anything is parsed, in one pass over the bytes. @throws ReachError `payload_too_large` */
-export function assertFewValues(content: Uint8Array, { parts = MAX_PARTS, items = MAX_ITEMS } = {}): void {
+/** Counts before anything is parsed, in one pass over the bytes; `what` names the content in messages. @throws ReachError `payload_too_large` */
+export function assertFewValues(
+  content: Uint8Array,
+  { parts = MAX_PARTS, items = MAX_ITEMS, what = 'the payload' } = {},
+): void {
   let seenParts = 0;
   let seenItems = 0;
   for (let at = 0; at < content.byteLength; at += 1) {
@@ -20,8 +23,8 @@ export function assertFewValues(content: Uint8Array, { parts = MAX_PARTS, items 
     else if (byte === 0x2c) seenItems += 1;
     else if (byte === 0x3a || byte === 0x7b || byte === 0x5b) seenParts += 1;
   }
-  if (seenParts > parts) throw tooMany(`${seenParts} objects, lists and members, and may have ${parts}`);
-  if (seenItems > items) throw tooMany(`${seenItems} items, and may have ${items}`);
+  if (seenParts > parts) throw tooMany(what, `${seenParts} objects, lists and members, and may have ${parts}`);
+  if (seenItems > items) throw tooMany(what, `${seenItems} items, and may have ${items}`);
 }
 
 /** The quote that closes a string, or the last byte where none does. */
@@ -37,6 +40,7 @@ function isEscaped(content: Uint8Array, quote: number): boolean {
   return backslashes % 2 === 1;
 }
 
-function tooMany(what: string): ReachError {
-  return new ReachError('payload_too_large', `The payload has ${what}; pack them into fewer values`);
+function tooMany(what: string, has: string): ReachError {
+  const subject = what.charAt(0).toUpperCase() + what.slice(1);
+  return new ReachError('payload_too_large', `${subject} has ${has}; pack them into fewer values`);
 }

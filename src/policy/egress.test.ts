@@ -68,7 +68,14 @@ describe('addresses that may be called', () => {
   });
 
   it.each(['10.0.0.0/40', 'http://x', '', 'a b'])('quotes the entry %p that it cannot read', (entry) => {
-    expect(() => parseEgressAllow([entry])).toThrow(RangeError);
+    // A start that fails for it ends as one with a bad configuration.
+    expect(() => parseEgressAllow(['10.0.0.0/8', entry])).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        message: expect.stringContaining(`'${entry}'`) as string,
+        options: { errors: [expect.objectContaining({ pointer: '/security/egress_allow/1' })] },
+      }),
+    );
   });
 });
 

@@ -12,26 +12,36 @@ export interface EgressPolicy {
   hosts: ReadonlySet<string>;
 }
 
-/** Parses `security.egress_allow`. Throws RangeError quoting the entry that is neither CIDR, address nor host name. */
+/**
+ * Parses `security.egress_allow`.
+ * @throws ReachError `invalid_request` that quotes the entry that is neither CIDR, address nor host name
+ */
 export function parseEgressAllow(entries: readonly string[]): EgressPolicy {
   const ranges: EgressPolicy['ranges'] = [];
   const hosts = new Set<string>();
-  for (const entry of entries) {
-    if (entry.includes('/')) ranges.push(parseCidr(entry));
+  for (const [position, entry] of entries.entries()) {
+    if (entry.includes('/')) ranges.push(parseCidr(entry, position));
     else if (ipaddr.isValid(entry))
       ranges.push([ipaddr.parse(entry), ipaddr.parse(entry).kind() === 'ipv4' ? 32 : 128]);
     else if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(entry)) hosts.add(entry.toLowerCase());
-    else throw new RangeError(`egress_allow entry '${entry}' is neither a CIDR range, an address nor a host name`);
+    else throw wrongEntry(entry, position, 'is neither a CIDR range, an address nor a host name');
   }
   return { ranges, hosts };
 }
 
-function parseCidr(entry: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+function parseCidr(entry: string, position: number): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   try {
     return ipaddr.parseCIDR(entry);
   } catch {
-    throw new RangeError(`egress_allow entry '${entry}' is not a CIDR range such as 10.0.0.0/8`);
+    throw wrongEntry(entry, position, 'is not a CIDR range');
   }
+}
+
+function wrongEntry(entry: string, position: number, message: string): ReachError {
+  const fix = 'write 10.0.0.0/8, 10.1.2.3 or agents.example.com';
+  return new ReachError('invalid_request', `security.egress_allow: '${entry}' ${message}; ${fix}`, {
+    errors: [{ pointer: `/security/egress_allow/${position}`, message, fix }],
+  });
 }
 
 /** True when a resolved address may be connected to. Mapped and NAT64 forms are judged by the address they carry. */

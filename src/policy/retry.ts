@@ -66,7 +66,8 @@ export function nextAttempt(
   retry: number,
   random: () => number,
 ): RetryVerdict {
-  if (!isTransient(failed.code)) return { retry: false, because: 'deterministic' };
+  if (!isTransient(failed.code) && failed.code !== 'engine_unavailable')
+    return { retry: false, because: 'deterministic' };
   if (!mayRepeat(failed.received, terms)) return { retry: false, because: 'not_repeatable' };
   if (terms.retriesLeft <= 0) return { retry: false, because: 'retries_used_up' };
   const delayMs = Math.max(backoffMs(retry, random), failed.retryAfterMs ?? 0);

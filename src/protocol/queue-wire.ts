@@ -74,6 +74,12 @@ export function messageFields({ id, replyTo, once, traceparent, reachToken, call
   ];
 }
 
+/** True for a message of a version that this release does not speak: it is left to who does. */
+export function isOfOtherVersion(fields: readonly string[]): boolean {
+  const { v } = asRecord(fields);
+  return v !== undefined && v !== '1';
+}
+
 /** Reads an entry; null for one that is no call of this protocol, which nobody can answer. */
 export function readMessage(fields: readonly string[]): QueueMessage | null {
   const { id, reply_to: replyTo, once, traceparent = '', reach_token: reachToken = '', call, v } = asRecord(fields);

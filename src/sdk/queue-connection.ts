@@ -2,6 +2,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { QueuePlace } from '../protocol/queue-endpoint';
 import {
   callKey,
+  isOfOtherVersion,
   loggable,
   QUEUE_GROUP,
   readMessage,
@@ -9,15 +10,18 @@ import {
   type QueueMessage,
   type QueueVerdict,
 } from '../protocol/queue-wire';
+import { isReply, leavesReplica, refusalWord } from '../protocol/redis-refusal';
 import { DONE, KEEP, LEAVE, TAKE } from '../protocol/queue-wire-scripts';
 import { ReachError } from '../protocol/reach-error';
 import type { QueueHostOptions } from './agent-types';
 import { monotonic, sleep } from './time';
 
-/** An entry that was given to this consumer. `message` is null where it is no call. */
+/** An entry that was given to this consumer. `message` is null where it is no call that this release can read. */
 export interface QueueEntry {
   entry: string;
   message: QueueMessage | null;
+  /** Of another version of the protocol: not ours to take, nor to throw away. */
+  isForeign: boolean;
 }
 
 /** A call in hand. */
@@ -85,6 +89,7 @@ export class QueueConnection {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
+      reconnectOnError: leavesReplica,
       retryStrategy: (n) => Math.min(n * 100, MAX_RECONNECT_MS) * (0.5 + Math.random()),
     };
     const scripts = {
@@ -202,6 +207,12 @@ export class QueueConnection {
     return this.#commands.reachDone(...this.#keysOf(message), QUEUE_GROUP, entry, this.#consumer, ...fields);
   }
 
+  /** Leaves a message to a consumer that can read it, as if it had never been given out. */
+  async leave(entry: string): Promise<void> {
+    const asNew = ['RETRYCOUNT', 0, 'JUSTID'] as const;
+    await this.#commands.xclaim(this.#queue, QUEUE_GROUP, this.#consumer, 0, entry, ...asNew);
+  }
+
   /** Takes what is no call out of the queue. */
   async discard(entry: string): Promise<void> {
     await this.#commands.xack(this.#queue, QUEUE_GROUP, entry);
@@ -230,16 +241,11 @@ export class QueueConnection {
 }
 
 function asEntry([entry, fields]: [string, string[]]): QueueEntry {
-  return { entry, message: readMessage(fields) };
-}
-
-/** True for an error that Redis replied: it was understood, and refused. */
-export function isReply(caught: unknown): caught is Error {
-  return caught instanceof Error && caught.name === 'ReplyError';
+  return { entry, message: readMessage(fields), isForeign: isOfOtherVersion(fields) };
 }
 
 function throwIfHopeless(error: Error): void {
-  const word = error.message.split(' ', 1)[0] ?? '';
+  const word = refusalWord(error);
   const auth = 'set `queue.password` (and `queue.username`) of the agent';
   if (word === 'NOAUTH' || word === 'WRONGPASS')
     throw new ReachError('unauthorized', `Redis does not let this agent in (${word}); ${auth}`, {

@@ -14,7 +14,7 @@ import { monotonic, settledWithin, sleep } from './time';
 
 /** What the messages of a queue are dealt with by. */
 export interface QueueDeliveriesParts {
-  connection: Pick<QueueConnection, 'take' | 'keep' | 'done' | 'discard'>;
+  connection: Pick<QueueConnection, 'take' | 'keep' | 'done' | 'leave' | 'discard'>;
   runner: CallRunner;
   /** So many are worked on at once; what is given out beyond that waits, and may be taken over by others meanwhile. */
   maxConcurrency: number;
@@ -45,6 +45,7 @@ export class QueueDeliveries {
   readonly #pending = new Map<string, Promise<void>>();
   readonly #waiting: (() => void)[] = [];
   #working = 0;
+  #hasSeenForeign = false;
   readonly #closed = new AbortController();
 
   constructor(private readonly parts: QueueDeliveriesParts) {
@@ -98,8 +99,9 @@ export class QueueDeliveries {
     }
   }
 
-  async #deal({ entry, message }: QueueEntry): Promise<void> {
+  async #deal({ entry, message, isForeign }: QueueEntry): Promise<void> {
     const { connection, log } = this.parts;
+    if (isForeign) return this.#leave(entry);
     if (message === null) {
       log.warn({ entry }, 'the queue holds an entry that is no call; it was removed');
       return connection.discard(entry);
@@ -117,6 +119,14 @@ export class QueueDeliveries {
     } finally {
       this.#held.delete(entry);
     }
+  }
+
+  /** It comes again as long as it is wanted: said once. */
+  #leave(entry: string): Promise<void> {
+    const what = 'the queue holds calls of a newer version of the protocol; they are left to newer agents';
+    if (!this.#hasSeenForeign) this.parts.log.warn({ entry }, what);
+    this.#hasSeenForeign = true;
+    return this.parts.connection.leave(entry);
   }
 
   async #verdict(work: Work, leftMs: number): Promise<QueueVerdict> {

@@ -1,9 +1,10 @@
 import type { Descriptor } from '../protocol/descriptor';
 import { queuePlace } from '../protocol/queue-endpoint';
 import { DEFAULT_CLAIM_MS, loggable } from '../protocol/queue-wire';
+import { isReply } from '../protocol/redis-refusal';
 import type { AgentHost } from './agent-host';
 import type { QueueHostOptions } from './agent-types';
-import { isReply, QueueConnection } from './queue-connection';
+import { QueueConnection } from './queue-connection';
 import { QueueDeliveries, type QueueDeliveriesParts } from './queue-deliveries';
 import { Budget, settledWithin, sleep } from './time';
 
@@ -137,13 +138,18 @@ export class QueueHost implements AgentHost {
   /** Renews what is worked on, and only then takes over what others have dropped: its own are never among them. */
   async #upkeep(): Promise<void> {
     const beatMs = Math.min(MAX_BEAT_MS, this.#claimMs / BEATS_PER_CLAIM);
+    let isFailing = false;
     while (!this.#closed.signal.aborted) {
       await sleep(beatMs * (0.8 + 0.4 * Math.random()), this.#closed.signal).catch(() => undefined);
       try {
         await this.#deliveries.renew();
         await this.#takeOver();
-      } catch {
-        // Whatever is wrong with Redis, the reading tells of it.
+        isFailing = false;
+      } catch (caught) {
+        // Said once for each outage: what is read may be fine while nothing can be written.
+        if (!isFailing && !this.#closed.signal.aborted)
+          this.parts.log.warn({ err: loggable(caught) }, 'calls in hand cannot be renewed; trying again');
+        isFailing = true;
       }
     }
   }

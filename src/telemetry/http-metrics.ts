@@ -45,6 +45,18 @@ export class HttpMetrics {
 function routeTemplate(request: Request): string {
   const route = request.route as { path?: string | RegExp } | undefined;
   if (!route) return 'unmatched';
-  const path = typeof route.path === 'string' ? route.path.replaceAll('\\', '') : '/:id:cancel';
+  const path = typeof route.path === 'string' ? route.path.replaceAll('\\', '') : templateOf(route.path);
   return `${request.baseUrl}${path === '/' ? '' : path}` || '/';
+}
+
+/**
+ * The template of a route whose path is a regular expression, as that of an action after a colon must be: of
+ * `/^\/([^/:]+):cancel$/` it is `/:id:cancel`. What is not of that form is told apart from nothing, but is still one label.
+ */
+export function templateOf(path: RegExp | undefined): string {
+  const template = path?.source
+    .replace(/^\^|\$$/g, '')
+    .replace(/\(\[\^[^\]]*\]\+\)/g, ':id')
+    .replaceAll('\\', '');
+  return template !== undefined && /^[a-z0-9/:_.-]+$/.test(template) ? template : '/:other';
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -47,6 +47,42 @@ describe('a directory', () => {
     expect(readdirSync(join(own, '.scratch'))).toEqual(['half']);
     await store.removeScratch(new Date().getTime() + 3_700_000);
     expect(readdirSync(join(own, '.scratch'))).toEqual([]);
+  });
+});
+
+describe('the directory of an upload', () => {
+  it('goes with the last of its chunks', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'agent-reach-files-'));
+    const store = new FileStore(own);
+    await store.put('u/one/0', Buffer.from('x'));
+    await store.put('u/one/1', Buffer.from('x'));
+    await store.put('u/two/0', Buffer.from('x'));
+    await store.delete('u/one/0');
+    expect(readdirSync(join(own, 'u')).sort()).toEqual(['one', 'two']);
+    await store.delete('u/one/1');
+    expect(readdirSync(join(own, 'u'))).toEqual(['two']);
+  });
+
+  it('may go at any moment: what is put meanwhile is there', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'agent-reach-files-'));
+    const [store, other] = [new FileStore(own), new FileStore(own)];
+    for (let round = 0; round < 40; round += 1) {
+      await store.put('u/one/0', Buffer.from('x'));
+      const [, put] = await Promise.all([other.delete('u/one/0'), store.put('u/one/1', Buffer.from('y'))]);
+      expect([put, await store.get('u/one/1')]).toEqual([true, Buffer.from('y')]);
+      await store.delete('u/one/1');
+    }
+    expect(readdirSync(join(own, 'u'))).toEqual([]);
+  });
+});
+
+it('a directory that cannot be listed is the store’s trouble, not a fault of the platform', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'agent-reach-files-'));
+  symlinkSync(join(own, 'loop'), join(own, 'loop'));
+  const listing = new FileStore(own).list('loop/')[Symbol.asyncIterator]();
+  await expect(listing.next()).rejects.toMatchObject({
+    code: 'engine_unavailable',
+    message: expect.stringContaining('cannot list (ELOOP)'),
   });
 });
 

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { ConnectionLedger, RedisStreamsAdapter, type AdapterContext } from '../../src/adapters';
+import { freePorts } from '../../src/engines/ports';
 import { parseEgressAllow } from '../../src/policy/egress';
 import { checkDescriptor } from '../../src/protocol/descriptor-loader';
 import { ReachError } from '../../src/protocol/reach-error';
@@ -99,6 +101,33 @@ const program = redisProgram();
     );
     return keys.filter((_, index) => lengths[index] !== 0);
   };
+
+  it.each(['in valid', 'x'.repeat(129), 'static-0', 'line\nfeed'])('takes %j for no instance', async (name) => {
+    const odd = new BareConsumer(redis.url, QUEUE, name);
+    const takers: string[] = [];
+    const outcome = invoke({ takenBy: (id) => takers.push(id) });
+    const got = await odd.next();
+    await odd.take(got);
+    await odd.done(got, { type: 'answer', output: '{}' });
+    await expect(outcome).resolves.toMatchObject({ kind: 'answer' });
+    expect(takers).toEqual([]);
+    odd.close();
+  });
+
+  it('does not go on calling for a broker that nobody uses', async () => {
+    const [gone] = await freePorts(1);
+    let failures = 0;
+    const counting = { onConnectFailed: () => (failures += 1) };
+    const egress = parseEgressAllow(['127.0.0.0/8']);
+    await adapter.close();
+    adapter = new RedisStreamsAdapter({ egress, readToken: () => undefined, counting, idleMs: 100 });
+    const descriptor = descriptorOf(`redis://127.0.0.1:${gone}`);
+    expect(await failure(invoke({}, { descriptor }))).toMatchObject({ code: 'agent_unavailable', received: 'no' });
+    await sleep(500); // any number of looks
+    const until = failures;
+    await sleep(1_500); // twice the longest pause between two tries
+    expect(failures).toBe(until);
+  });
 
   it('sends what an HTTP agent is sent, and takes the first answer; nothing stays', async () => {
     const takers: string[] = [];

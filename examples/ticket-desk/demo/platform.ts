@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { withoutOverrides } from '../../../src/config';
 
 const DEV = resolve(__dirname, '../../../src/dev.js');
 const LOG_TAIL_LINES = 15;
@@ -30,7 +31,8 @@ export class DemoPlatform {
       // Ctrl-C reaches only us, who stop it in order; and if we are killed, the pipe to it closes and it stops by itself.
       stdio: ['pipe', 'pipe', log],
       detached: true,
-      env: { ...process.env, AGENT_REACH_STOP_WITH_PARENT: '1' },
+      // A platform of its own, whatever the shell points at.
+      env: { ...withoutOverrides(process.env), AGENT_REACH_STOP_WITH_PARENT: '1' },
     });
     closeSync(log);
     this.#exited = new Promise((done) => this.#child.once('exit', () => done()).once('error', () => done()));

@@ -6,8 +6,11 @@ import { isAddressAllowed, type EgressPolicy } from '../../policy/egress';
 /** Settings of the outbound connection pool. */
 export interface DispatcherOptions {
   egress: EgressPolicy;
-  /** Connections kept per origin; default 64. */
-  connectionsPerOrigin?: number;
+  /**
+   * Most connections to one origin; default: as many as there are requests. Requests beyond it wait unsent, so whoever sets it
+   * lets no more of them come.
+   */
+  connectionsPerOrigin?: number | undefined;
   connectTimeoutMs?: number;
   /** Called for every new connection, so that reuse can be measured (R39). */
   onConnect?: (origin: string) => void;
@@ -39,7 +42,7 @@ class CountingAgent extends Agent {
  */
 export function createDispatcher(options: DispatcherOptions): Agent {
   const settings: Agent.Options = {
-    connections: options.connectionsPerOrigin ?? 64,
+    connections: options.connectionsPerOrigin ?? null,
     pipelining: 1,
     keepAliveTimeout: 10_000,
     connect: { timeout: options.connectTimeoutMs ?? 2_000, lookup: guardedLookup(options.egress) },

@@ -8,6 +8,7 @@ import { ReachError } from '../../protocol/reach-error';
 import { parseJsonStrict } from '../../protocol/strict-json';
 import type { AgentCall, JsonObject } from '../../protocol/shapes';
 import type { Adapter, AdapterAnswer, AdapterContext, AdapterTarget } from '../adapter';
+import { orAborted, tellingOfSend } from './sending';
 import { codeForStatus, networkFailure } from './wire-codes';
 
 /** What the HTTP adapter needs from its surroundings. */
@@ -24,6 +25,8 @@ export interface HttpAdapterOptions {
 
 /** Smaller bodies are gathered piece by piece, bytes. */
 const GATHERED_BYTES = 1_048_576;
+/** More of the body of a failure is not read, bytes. */
+const EXPLAINED_BYTES = 65_536;
 
 /** Speaks plain HTTP to push agents: one POST, one JSON answer, no retries, no redirects. */
 export class HttpAdapter implements Adapter {
@@ -37,23 +40,23 @@ export class HttpAdapter implements Adapter {
     const deadline = AbortSignal.timeout(context.budgetMs);
     const signal = AbortSignal.any([context.signal, deadline]);
     this.options.onRequest?.(url.origin);
+    let sent = false;
     try {
-      const response = await request(url, {
+      const asked = request(url, {
         method: 'POST',
         ...bodyOf(call, headers, context),
-        dispatcher: this.options.dispatcher,
+        dispatcher: tellingOfSend(this.options.dispatcher, () => (sent = true)),
         signal,
         headersTimeout: 0,
         bodyTimeout: 0,
       });
-      const limit =
-        response.statusCode === 200 ? context.maxResponseBytes : Math.min(context.maxResponseBytes, GATHERED_BYTES);
-      const body = await readCapped(response, limit);
+      const response = await orAborted(asked, signal);
+      const body = await bodyOfAnswer(response, context.maxResponseBytes);
       if (response.statusCode === 200 && body.length > (context.unreadAboveBytes ?? Infinity))
         return { kind: 'unread', content: body };
       return this.read(response, body, context.maxResponseBytes);
     } catch (caught) {
-      throw this.classify(caught, { deadline, context, target });
+      throw this.classify(caught, { deadline, context, target, sent });
     }
   }
 
@@ -127,11 +130,18 @@ export class HttpAdapter implements Adapter {
 
   private classify(
     caught: unknown,
-    where: { deadline: AbortSignal; context: AdapterContext; target: AdapterTarget },
+    where: { deadline: AbortSignal; context: AdapterContext; target: AdapterTarget; sent: boolean },
   ): unknown {
     if (caught instanceof ReachError) return caught;
     if (where.context.signal.aborted) return caught;
     const { name } = where.target.descriptor;
+    if (where.deadline.aborted && !where.sent) {
+      return new ReachError(
+        'agent_timeout',
+        `There was no connection to agent ${name} within ${where.context.budgetMs} ms; it was not called`,
+        { received: 'no', cause: caught },
+      );
+    }
     if (where.deadline.aborted) {
       return new ReachError(
         'agent_timeout',
@@ -141,7 +151,7 @@ export class HttpAdapter implements Adapter {
     }
     const { code, received, says } = networkFailure(errorCode(caught));
     return new ReachError(code, `Agent ${name} ${says}`, {
-      received: received satisfies FailedAttempt['received'],
+      received: (where.sent ? received : 'no') satisfies FailedAttempt['received'],
       cause: caught,
     });
   }
@@ -170,6 +180,27 @@ function bodyOf(
 /** A key as a header value; keys beyond printable ASCII are percent-encoded there (the body carries them as they are). */
 function headerSafe(key: string): string {
   return /^[\x20-\x7e]+$/.test(key) ? key : encodeURIComponent(key);
+}
+
+/** An answer whole, within its limit; of anything else, which its status says enough of, the beginning. */
+function bodyOfAnswer(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
+  const { statusCode } = response;
+  if (statusCode === 200 || statusCode === 202)
+    return readCapped(response, statusCode === 200 ? maxBytes : Math.min(maxBytes, GATHERED_BYTES));
+  return readBeginning(response, Math.min(maxBytes, EXPLAINED_BYTES));
+}
+
+/** What an agent says beyond this of why it failed is not read, and its connection is dropped. */
+async function readBeginning(response: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of response.body as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    size += piece.length;
+    // Leaving the loop destroys the body, and with it the connection.
+    if (size > maxBytes) break;
+  }
+  return Buffer.concat(pieces, size).subarray(0, maxBytes);
 }
 
 /** Reads a body up to `maxBytes`; the connection is dropped as soon as one byte more arrives. */

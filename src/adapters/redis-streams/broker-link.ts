@@ -11,6 +11,7 @@ import {
   repliesKey,
   type QueueMessage,
 } from '../../protocol/queue-wire';
+import { leavesReplica } from '../../protocol/redis-refusal';
 import { END, PUBLISH, WITHDRAW } from '../../protocol/queue-wire-scripts';
 import type { DispatcherOptions } from '../http/dispatcher';
 import { guardedConnector } from './guarded-connector';
@@ -82,6 +83,7 @@ export class BrokerLink {
     this.#commands = new Redis({
       ...common(options),
       commandTimeout: COMMAND_TIMEOUT_MS,
+      reconnectOnError: (error) => leavesReplica(error) && this.#leave(),
       scripts: {
         reachPublish: { lua: PUBLISH, numberOfKeys: 2 },
         reachWithdraw: { lua: WITHDRAW, numberOfKeys: 2 },
@@ -150,6 +152,12 @@ export class BrokerLink {
     this.#commands.disconnect();
     this.#reader.disconnect();
     await this.#reading;
+  }
+
+  /** Reading is allowed on a replica too: only the refused command tells that the reader must go as well. */
+  #leave(): true {
+    if (this.#reader.status === 'ready') this.#reader.disconnect(true);
+    return true;
   }
 
   get #origin(): string {

@@ -17,6 +17,8 @@ export interface QueueCallParts {
   context: AdapterContext;
 }
 
+/** What an instance may be called, as for those that register: what else a reply says goes into no attempt and no record. */
+const INSTANCE = /^(?!static-)[A-Za-z0-9._-]{1,128}$/;
 /** Whoever has not taken the call up by this share of its time will not be waited for: another agent may still do it. */
 const TAKE_SHARE = 0.5;
 
@@ -92,7 +94,7 @@ export class QueueCall {
 
   #hear(reply: Parameters<Listener['reply']>[0]): void {
     this.#taken = true;
-    if (reply.type !== 'malformed' && reply.instance !== '') this.parts.context.takenBy?.(reply.instance);
+    if (reply.type !== 'malformed' && INSTANCE.test(reply.instance)) this.parts.context.takenBy?.(reply.instance);
     if (reply.type === 'taken') return;
     try {
       this.#settle.resolve(answerOf(reply, this.parts.context));

@@ -16,9 +16,10 @@ export interface RedisStreamsAdapterOptions {
   readToken: (name: string) => string | undefined;
   /** Counts calls, connections and failed connects by `redis://host:port`, so that a broker that is away shows (R39). */
   counting?: Counting;
+  /** Connections that no call has used for so long are closed, ms; default 600,000. */
+  idleMs?: number;
 }
 
-/** Connections that no call has used for so long are closed, ms. */
 const IDLE_MS = 600_000;
 
 /**
@@ -30,7 +31,14 @@ export class RedisStreamsAdapter implements Adapter {
   readonly protocol = 'mq' as const;
   readonly #links = new Map<string, { link: BrokerLink; usedMs: number }>();
 
-  constructor(private readonly options: RedisStreamsAdapterOptions) {}
+  readonly #idleMs: number;
+  readonly #tidying: NodeJS.Timeout;
+
+  constructor(private readonly options: RedisStreamsAdapterOptions) {
+    this.#idleMs = options.idleMs ?? IDLE_MS;
+    // A broker that is gone for good would be called again and again, if nothing but the next new one ended that.
+    this.#tidying = setInterval(() => this.#closeIdle(), this.#idleMs / 2).unref();
+  }
 
   async invoke(call: AgentCall, { descriptor }: AdapterTarget, context: AdapterContext): Promise<AdapterAnswer> {
     const place = queuePlace(descriptor);
@@ -53,6 +61,7 @@ export class RedisStreamsAdapter implements Adapter {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#tidying);
     await Promise.all([...this.#links.values()].map(({ link }) => link.close()));
     this.#links.clear();
   }
@@ -68,13 +77,12 @@ export class RedisStreamsAdapter implements Adapter {
     const known = this.#links.get(key);
     const link = known?.link ?? new BrokerLink({ place, username, password, egress, counting });
     this.#links.set(key, { link, usedMs: performance.now() });
-    if (!known) this.#closeIdle();
     return link;
   }
 
   #closeIdle(): void {
     for (const [key, { link, usedMs }] of this.#links) {
-      if (link.waiting > 0 || performance.now() - usedMs < IDLE_MS) continue;
+      if (link.waiting > 0 || performance.now() - usedMs < this.#idleMs) continue;
       this.#links.delete(key);
       void link.close();
     }

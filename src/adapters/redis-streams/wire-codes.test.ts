@@ -2,6 +2,7 @@ import { ERROR_TABLE } from '../../protocol/error-codes';
 import { codeOfAgent, commandFailure, connectFailure } from './wire-codes';
 
 const reply = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
+const inScript = (why: string) => `ERR Error running script (call to f_1f3a): @user_script:6: @user_script: 6: ${why} `;
 const network = (code: string) => Object.assign(new Error(code), { code });
 
 describe('what Redis’s errors mean', () => {
@@ -15,6 +16,12 @@ describe('what Redis’s errors mean', () => {
     ['WRONGTYPE Operation against a key holding the wrong kind of value', 'agent_protocol_error'],
     ['MOVED 3999 127.0.0.1:6381', 'agent_protocol_error'],
     ["ERR unknown command 'XAUTOCLAIM'", 'agent_protocol_error'],
+    // Within a script, up to Redis 6.2.
+    [inScript("-READONLY You can't write against a read only replica."), 'agent_unavailable'],
+    [inScript("-OOM command not allowed when used memory > 'maxmemory'."), 'agent_unavailable'],
+    [inScript('-NOREPLICAS Not enough good replicas to write.'), 'agent_unavailable'],
+    [inScript('-WRONGTYPE Operation against a key holding the wrong kind of value'), 'agent_protocol_error'],
+    [inScript('Wrong number of args calling Redis command From Lua script'), 'agent_protocol_error'],
   ])('%s: nothing was done', (message, code) => {
     for (const classify of [commandFailure, connectFailure])
       expect(classify(reply(message))).toMatchObject({ code, received: 'no' });

@@ -1,6 +1,7 @@
 /** Redis's errors and agents' replies → our codes (R37). */
 import type { FailedAttempt } from '../../policy/retry';
 import type { ErrorCode } from '../../protocol/error-codes';
+import { isReply, refusalWord } from '../../protocol/redis-refusal';
 
 /** What an error means for the attempt. */
 export interface QueueFailure {
@@ -33,7 +34,7 @@ const row = (code: ErrorCode, says: string, received: FailedAttempt['received'] 
   received,
 });
 
-/** The first word of an error that Redis replies: the command was not carried out. */
+/** The word of an error that Redis replies: the command was not carried out. */
 const REPLIES: Readonly<Record<string, QueueFailure>> = {
   OOM: row('agent_unavailable', 'is out of memory; raise maxmemory, or see what fills it'),
   READONLY: row('agent_unavailable', 'is a replica now; the address should lead to the primary'),
@@ -82,7 +83,6 @@ export function commandFailure(caught: unknown): QueueFailure {
 }
 
 function replyFailure(caught: unknown): QueueFailure | null {
-  if (!(caught instanceof Error) || caught.name !== 'ReplyError') return null;
-  const word = caught.message.split(/[\s:]/, 1)[0] ?? '';
-  return REPLIES[word] ?? row('agent_protocol_error', 'refused a command; Redis 6.2 or later is needed');
+  if (!isReply(caught)) return null;
+  return REPLIES[refusalWord(caught)] ?? row('agent_protocol_error', 'refused a command; Redis 6.2 or later is needed');
 }

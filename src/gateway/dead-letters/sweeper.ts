@@ -64,6 +64,8 @@ export class DeadLetterSweeper {
   private readonly leader: LeaderKey;
   private readonly ticker: Ticker;
   private nextMs = Number.NEGATIVE_INFINITY;
+  /** Aborted by {@link stop}. */
+  private readonly life = new AbortController();
   private told: { what: string; atMs: number } | null = null;
 
   constructor(private readonly options: SweeperOptions) {
@@ -86,8 +88,9 @@ export class DeadLetterSweeper {
     this.ticker.start();
   }
 
-  /** Waits for the sweep under way and lets another gateway lead. */
+  /** Breaks off the sweep under way, which may take minutes that a drain does not have, and lets another gateway lead. */
   async stop(): Promise<void> {
+    this.life.abort(new Error('the sweeper is stopped'));
     await this.ticker.stop();
     this.leader.resign();
     this.keeper.close();
@@ -95,7 +98,8 @@ export class DeadLetterSweeper {
 
   /**
    * Looks at the failed runs that visibility knows, newest first. Those that expire soon are asked for by themselves: an
-   * incident that left more newer ones than a sweep reads must not hide them (R31). @throws ReachError `engine_unavailable`
+   * incident that left more newer ones than a sweep reads must not hide them (R31).
+   * @throws ReachError `engine_unavailable`; the reason of {@link stop}, between two pages or runs
    */
   async sweep(): Promise<Sweep> {
     const { store, retention, alertBeforeMs, clock } = this.options;
@@ -125,12 +129,15 @@ export class DeadLetterSweeper {
   ): Promise<{ rows: FailedRow[]; truncated: boolean }> {
     const { scope, reads = { pages: MAX_PAGES, pageSize: PAGE }, onEnded } = this.options;
     const query = deadLetterTerms(when);
+    const { signal } = this.life;
     const rows: FailedRow[] = [];
     let token: Uint8Array | undefined;
     for (let n = 0; n < reads.pages && token?.length !== 0; n += 1) {
+      signal.throwIfAborted();
       const page = await readPage(scope, { query, pageSize: reads.pageSize, token }, WHAT);
       token = page.token;
       for (const row of await withoutReplaced(scope, currentRuns(page.executions.map(failedRowOf)), WHAT)) {
+        signal.throwIfAborted();
         if (this.mayBeUntold(row)) await onEnded?.({ reachId: row.reach_id, runId: row.run_id });
         if (keep(row)) rows.push(row);
       }

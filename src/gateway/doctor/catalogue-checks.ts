@@ -24,8 +24,9 @@ const SEARCH_MS = 4_000;
 /** Of each ability so many examples are searched for. */
 const EXAMPLES = 3;
 const HITS = 5;
-/** So many dead letters are named. */
-const LETTERS = 50;
+/** So many dead letters are read at once, and further ones for so long, ms: a page without any takes 3 s at most, and the check has 8 s. */
+const LETTERS = 100;
+const LETTERS_MS = 4_000;
 
 /** Checks of what is registered, configured and measured. */
 export function catalogueChecks(options: DoctorOptions): Record<CatalogueCheck, Check> {
@@ -94,7 +95,19 @@ async function checkDeadLetters({ config, client, deadLetters, now }: DoctorOpti
   const beforeMs = config.dead_letters.alert_before;
   const retention = new NamespaceRetention({ client, namespace: config.temporal.namespace, clock: systemClock });
   const until = new Date(now().getTime() + beforeMs - (await retention.ms())).toISOString();
-  const { items, next_cursor } = await deadLetters.list({ until, limit: String(LETTERS) });
-  const letters = items.toSorted((a, b) => a.expires_at.localeCompare(b.expires_at));
-  return judgeDeadLetters({ letters, more: next_cursor !== undefined, beforeMs });
+  return judgeDeadLetters({ ...(await readLetters(deadLetters, until)), beforeMs });
+}
+
+/** All pages that can be read in time: the list is newest first, so the letter that is lost first is on its last one. */
+async function readLetters(deadLetters: DoctorOptions['deadLetters'], until: string) {
+  const endsMs = performance.now() + LETTERS_MS;
+  const letters: { reach_id: string; expires_at: string }[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { until, limit: String(LETTERS), ...(cursor !== undefined && { cursor }) };
+    const page = await deadLetters.list(query);
+    letters.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor !== undefined && performance.now() < endsMs);
+  return { letters, more: cursor !== undefined };
 }

@@ -40,8 +40,10 @@ export function engineChecks(options: DoctorOptions): Record<EngineCheck, Check>
       return judge.judgeTimers(lateMs, temporal.PROBE_TIMER_MS);
     },
     'etcd.version': () =>
-      ofEachMember(options, ({ version }, host) => judge.judgeEtcdVersion(version, !isOnThisMachine(host))),
-    'etcd.space': () => ofEachMember(options, ({ space }) => judge.judgeEtcdSpace(space)),
+      ofEachMember(options, 'etcd.version', ({ version }, host) =>
+        judge.judgeEtcdVersion(version, !isOnThisMachine(host)),
+      ),
+    'etcd.space': () => ofEachMember(options, 'etcd.space', ({ space }) => judge.judgeEtcdSpace(space)),
     'registry.view': () => checkView(options),
     'clock.skew': async () => {
       const timer = await asked('read its clock', () => temporal.probeTimer(place));
@@ -51,24 +53,35 @@ export function engineChecks(options: DoctorOptions): Record<EngineCheck, Check>
   };
 }
 
-/** Each member is asked by a client of its own, or the library would choose one of them. */
+/**
+ * Each member is asked by a client of its own, or the library would choose one of them. One that does not answer is a finding
+ * of its own, since the others carry on.
+ * @throws what the last of them failed with, when none answers
+ */
 async function ofEachMember(
-  { config }: DoctorOptions,
+  { config, logger }: DoctorOptions,
+  id: 'etcd.version' | 'etcd.space',
   judged: (status: Awaited<ReturnType<typeof etcdStatus>>, host: string) => Finding[],
 ): Promise<Finding[]> {
   const hosts = config.registry.etcd;
-  const findings = await Promise.all(
+  const asked = await Promise.allSettled(
     hosts.map(async (host) => {
       const etcd = createEtcd({ hosts: host });
       try {
-        const own = judged(await etcdStatus(etcd), host);
-        return hosts.length === 1 ? own : own.map((finding) => ({ ...finding, subject: host }));
+        return judged(await etcdStatus(etcd), host);
       } finally {
         etcd.close();
       }
     }),
   );
-  return findings.flat();
+  return asked.flatMap((one, position): Finding[] => {
+    const subject = hosts[position] ?? 'etcd';
+    if (one.status === 'fulfilled')
+      return hosts.length === 1 ? one.value : one.value.map((finding) => ({ ...finding, subject }));
+    if (asked.every(({ status }) => status === 'rejected')) throw one.reason;
+    logger.debug({ check: id, host: subject, err: one.reason as unknown }, 'a member of etcd does not answer');
+    return judge.judgeLostMember(id, { host: subject, members: hosts.length });
+  });
 }
 
 /** How long the view may go without a word of etcd, in refresh intervals. */

@@ -1,5 +1,5 @@
 /** What the doctor thinks of the engines (R39). Pure: the numbers come from `temporal-probe` and `etcd-probe`. */
-import { fine, orFine, type Finding } from '../../protocol/doctor';
+import { fine, notChecked, orFine, type Finding } from '../../protocol/doctor';
 
 /** Oldest Temporal server with update-with-start switched on. */
 const OLDEST_TEMPORAL = [1, 28] as const;
@@ -139,6 +139,27 @@ export function judgeEtcdVersion(version: string, production: boolean): Finding[
       measured: `version ${version}${production ? '' : ', on this machine only'}`,
       why: '3.5.0 to 3.5.2 may come back inconsistent after a crash under load; good enough for development, never for production',
       fix: 'use 3.5.3 or newer, or 3.4',
+    },
+  ];
+}
+
+/**
+ * A member of etcd that does not answer while another does. Told as an error once, by the check of the version.
+ */
+export function judgeLostMember(
+  id: 'etcd.version' | 'etcd.space',
+  { host, members }: { host: string; members: number },
+): Finding[] {
+  if (id === 'etcd.space') return [{ ...notChecked(id, 'it does not answer'), subject: host }];
+  return [
+    {
+      id,
+      severity: 'error',
+      subject: host,
+      measured: `this one of ${members} hosts of registry.etcd does not answer; others do`,
+      why: 'etcd goes on only while more than half of its members are up: there is less left to lose',
+      fix: 'start the member again, or take its host out of registry.etcd if it is gone for good',
+      command: `etcdctl --endpoints ${host} endpoint status`,
     },
   ];
 }

@@ -5,6 +5,7 @@ import {
   judgeClocks,
   judgeEtcdSpace,
   judgeEtcdVersion,
+  judgeLostMember,
   judgeRetention,
   judgeTemporalVersion,
   judgeTimers,
@@ -131,12 +132,32 @@ describe('connections', () => {
   });
 });
 
+it('a member of etcd that is down while others are up', () => {
+  const lost = { host: 'etcd-2:2379', members: 3 };
+  expect(judgeLostMember('etcd.version', lost)).toEqual([
+    expect.objectContaining({
+      severity: 'error',
+      subject: 'etcd-2:2379',
+      measured: expect.stringContaining('of 3 hosts'),
+    }),
+  ]);
+  expect(judgeLostMember('etcd.space', lost)[0]).toMatchObject({ checked: false, subject: 'etcd-2:2379' });
+});
+
 it('dead letters', () => {
-  const letters = [{ reach_id: 'r-1', expires_at: '2026-03-01T12:00:00Z' }];
+  const letters = [
+    { reach_id: 'r-2', expires_at: '2026-03-01T13:00:00Z' },
+    { reach_id: 'r-1', expires_at: '2026-03-01T12:00:00Z' },
+  ];
   expect(severities(judgeDeadLetters({ letters: [], more: false, beforeMs: DAY_MS }))).toEqual(['ok']);
-  expect(judgeDeadLetters({ letters, more: true, beforeMs: DAY_MS })[0]).toMatchObject({
+  // None was found in time, which is not to say that there is none.
+  expect(judgeDeadLetters({ letters: [], more: true, beforeMs: DAY_MS })[0]).toMatchObject({ checked: false });
+  expect(judgeDeadLetters({ letters, more: false, beforeMs: DAY_MS })[0]).toMatchObject({
     severity: 'warning',
-    measured: '1 or more expire within 24 h, the first at 2026-03-01T12:00:00Z',
+    measured: '2 expire within 24 h, the first at 2026-03-01T12:00:00Z',
     command: 'agent-reach dead-letters show r-1',
+  });
+  expect(judgeDeadLetters({ letters, more: true, beforeMs: DAY_MS })[0]).toMatchObject({
+    measured: '2 or more expire within 24 h, the first of those seen at 2026-03-01T12:00:00Z',
   });
 });

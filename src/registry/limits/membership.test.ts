@@ -35,6 +35,19 @@ it('a worker that joins has nothing for a second, while the others make room at 
   expect([one.share(5), two.share(5)]).toEqual([3, 2]);
 });
 
+it('one that etcd has no space to announce makes one call at a time, until it is announced', () => {
+  const one = open('a');
+  one.begin();
+  expect([one.share(7), one.share(0)]).toEqual([0, 0]);
+  expect(one.noSpace(true)).toBe(true);
+  expect(one.noSpace(true)).toBe(false);
+  expect([one.share(7), one.share(1), one.share(0)]).toEqual([1, 1, 0]);
+  one.see('a', true);
+  expect(one.noSpace(false)).toBe(true);
+  pass(1_000, [one]);
+  expect(one.share(7)).toBe(7);
+});
+
 it('one that leaves is counted for a second more', () => {
   const one = open('a');
   for (const id of ['a', 'b']) one.see(id, true);

@@ -4,6 +4,8 @@ const JOIN_MS = 1_000;
 const LEAVE_MS = 1_000;
 /** After its own key was gone a worker waits this long for the others to be back too before it counts anew, ms. */
 const RETURN_MS = 3_000;
+/** Of each limit, what a worker may use that etcd has no space to announce: little, since the others do not know of it. */
+const UNANNOUNCED_SHARE = 1;
 /** How long the last census stands when this worker's own key is gone though etcd answers, ms. */
 const REJOIN_MS = 5_000;
 
@@ -23,6 +25,7 @@ export class Membership {
   private ownSinceMs: number | null = null;
   private ownLostMs: number | null = null;
   private hasJoined = false;
+  private hasNoSpace = false;
 
   constructor(
     private readonly ownId: string,
@@ -55,6 +58,17 @@ export class Membership {
     this.settle(true);
   }
 
+  /**
+   * Whether etcd refuses the own key for want of space. Answers whether shares may differ from before. Until it is announced a
+   * worker may then make one call where it could make none: the parts sum to more than the limit by one for each such worker,
+   * but a platform that is restarted meanwhile goes on.
+   */
+  noSpace(hasNoSpace: boolean): boolean {
+    const isOther = this.hasNoSpace !== hasNoSpace;
+    this.hasNoSpace = hasNoSpace;
+    return isOther;
+  }
+
   /** Counts again. Answers whether shares differ from before. */
   settle(isConnected: boolean): boolean {
     const nowMs = this.monotonicMs();
@@ -75,7 +89,7 @@ export class Membership {
   /** What is left over after equal parts goes to the first by id, counted from a place that `key` decides. */
   share(limit: number, key?: string): number {
     const [own, count] = [this.counted.indexOf(this.ownId), this.counted.length];
-    if (!this.hasJoined || own < 0) return 0;
+    if (!this.hasJoined || own < 0) return this.hasNoSpace ? Math.min(UNANNOUNCED_SHARE, limit) : 0;
     const position = key === undefined ? own : (own + (hash(key) % count)) % count;
     return Math.floor(limit / count) + (position < limit % count ? 1 : 0);
   }

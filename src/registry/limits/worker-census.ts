@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock } from '../clock';
-import { ETCD_CALL_TIMEOUT_MS } from '../etcd/etcd-client';
+import { ETCD_CALL_TIMEOUT_MS, isOutOfSpace } from '../etcd/etcd-client';
 import { putOp } from '../etcd/etcd-ops';
 import { LeaseKeeper } from '../etcd/lease-keeper';
 import { OwnLease } from '../etcd/own-lease';
@@ -38,6 +38,8 @@ export class WorkerCensus {
   private readonly listeners = new Set<() => void>();
   private onVisible: () => void = () => undefined;
   private running = false;
+  /** etcd has no space for the own key. */
+  private isRefused = false;
 
   constructor({
     etcd,
@@ -67,7 +69,7 @@ export class WorkerCensus {
     this.running = true;
     const visible = new Promise<void>((resolve) => (this.onVisible = resolve));
     await this.announce();
-    await withinMs(visible, ETCD_CALL_TIMEOUT_MS);
+    if (!this.isRefused) await withinMs(visible, ETCD_CALL_TIMEOUT_MS);
     this.membership.begin();
     this.ticker.start();
     this.tell();
@@ -91,7 +93,8 @@ export class WorkerCensus {
   /**
    * This process's part of a limit of the platform: ⌊limit/workers⌋, and one more for the first (limit mod workers) by
    * id, so that all parts sum to the limit. With a `key`, the first are counted from another place for each key, so that
-   * many small limits do not all fall to the same worker. 0 until the others have made room, and after {@link stop}.
+   * many small limits do not all fall to the same worker. 0 until the others have made room, and after {@link stop}; 1 at
+   * most while etcd has no space to announce this worker.
    */
   share(limit: number, key?: string): number {
     return this.running ? this.membership.share(limit, key) : 0;
@@ -139,9 +142,21 @@ export class WorkerCensus {
       if (!isNew && this.membership.isPresent(this.workerId)) return;
       const value = JSON.stringify({ v: 1 });
       await this.lease.write([putOp(this.keys.under(this.keys.workers, this.workerId), value, id)]);
+      this.refused(false);
     } catch (error) {
+      this.refused(isOutOfSpace(error));
       this.logger.debug({ error }, 'this worker could not announce itself; trying again');
     }
+  }
+
+  private refused(isRefused: boolean): void {
+    if (isRefused && !this.isRefused)
+      this.logger.warn(
+        {},
+        'etcd is out of space: this worker makes one call to each agent at a time until it can be announced',
+      );
+    this.isRefused = isRefused;
+    if (this.membership.noSpace(isRefused)) this.tell();
   }
 
   private tell(): void {

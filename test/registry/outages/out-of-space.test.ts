@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RegistryView } from '../../../src/registry';
+import { WorkerCensus } from '../../../src/registry/limits/worker-census';
 import { startGateway, type TestGateway } from '../../support/gateway';
 import { expectProblem } from '../../support/problem';
 import { descriptorOf as draftOf } from '../../support/scripted-agent';
@@ -15,6 +16,7 @@ let place: Place;
 let view: RegistryView;
 let gateway: TestGateway;
 let agent: ScriptedHttpAgent;
+let beating: NodeJS.Timeout | undefined;
 
 beforeAll(async () => {
   etcd = await startPrivateEtcd({ quotaBackendBytes: QUOTA_BYTES });
@@ -26,6 +28,7 @@ beforeAll(async () => {
   await view.start();
   agent = await startHttpAgent(gateway.api, { name: 'frugal' });
 });
+afterEach(() => clearInterval(beating));
 afterAll(async () => {
   await agent?.close();
   await gateway?.close();
@@ -87,11 +90,22 @@ it('out of space: writes are refused with advice, leases live on, reaches go on,
   expectProblem(await gateway.api.post(`${path}/heartbeat`, { epoch: 1, status: 'ready', load: 0 }), 'stale_epoch');
   expect((await gateway.api.reach({ ability: agent.ability })).body).toMatchObject({ status: 'completed' });
   expect((await gateway.api.get('/readyz')).body).toMatchObject({ ready: true, registry: { connected: true } });
+  // A gateway that starts now serves, and a worker makes one call at a time though it cannot be announced.
+  // All that follows takes longer than the lease.
+  beating = setInterval(() => void beat().catch(() => undefined), 1_000);
+  const late = await startGateway({ etcd: etcd.address, platform: gateway.platform, withWorker: false });
+  expect((await late.api.reach({ ability: agent.ability })).body).toMatchObject({ status: 'completed' });
+  await late.close();
+  const census = new WorkerCensus(place.options);
+  await census.start();
+  expect([census.share(10), census.count]).toEqual([1, 1]);
   // Leaving needs no space.
   expect((await gateway.api.delete(`${path}-2?epoch=${leaver.epoch}`)).status).toBe(204);
   await waitFor('the leaver being gone', () => instance('pod-2') === undefined);
 
   await makeSpace();
+  await waitFor('the worker that is announced now', () => census.share(10) === 5);
+  await census.stop();
   await waitFor('the load', async () => (await beat()).status === 200 && instance('pod')?.load === 0.5);
   expect((await gateway.api.post('/v1/agents', draftOf({ name: 'newcomer' }, 'http'))).status).toBe(201);
   expect((await gateway.api.put(`${path}-3`, { version: '1.0.0' })).status).toBe(200);
