@@ -16,10 +16,10 @@ import { findAgent, type ActivityDependencies, type CallSample } from './depende
 import { keepAnswer, payloadOf, type KeptAnswer } from './large-payloads';
 
 /**
- * How far the clock of a worker may be behind a gateway's for its reach tokens to work to the reach's end, ms. The token of
- * a reach that is over opens nothing, however long it lasts.
+ * How far the clock of a worker may be behind a gateway's for its reach tokens to work to the reach's end, ms: both may be ten
+ * minutes off, each to its side. The token of a reach that is over opens nothing, however long it lasts.
  */
-const CLOCKS_APART_MS = 840_000;
+const CLOCKS_APART_MS = 1_200_000;
 
 /**
  * An agent that had less than this, and less than its own timeout, and did not answer says nothing about itself: a caller's haste

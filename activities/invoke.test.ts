@@ -152,6 +152,29 @@ describe('a lost worker (W08)', () => {
   it.each([
     ['at_most_once', { envelope: reachInput({ envelope: { delivery_semantics: 'at_most_once' } }).envelope }],
     ['not idempotent', { idempotent: false }],
+    ['refused for good', {}],
+  ])('%s: what was given up is so too where the answer that said it was lost', async (name, more) => {
+    const failing = name === 'refused for good' ? new ReachError('agent_rejected', 'no', { received: 'yes' }) : busy;
+    platform.agent.script(() => Promise.reject(failing));
+    const first = await execute(input(more));
+    expect(first.failure?.nonRetryable).toBe(true);
+    for (const attempt of [2, 3]) {
+      const again = await execute(input(more), attempt, first.heartbeat);
+      expect(again.failure).toMatchObject({ nonRetryable: true, details: first.failure?.details });
+    }
+    expect(platform.agent.calls).toHaveLength(1);
+  });
+
+  it('what ends is not counted as a call again and again while its end does not arrive', async () => {
+    const once = input({ idempotent: false });
+    for (const attempt of [2, 3, 4]) expect(attemptsOf(await execute(once, attempt))).toHaveLength(1);
+    const told = await execute(once, 2);
+    expect(attemptsOf(await execute(once, 3, told.heartbeat))).toHaveLength(1);
+  });
+
+  it.each([
+    ['at_most_once', { envelope: reachInput({ envelope: { delivery_semantics: 'at_most_once' } }).envelope }],
+    ['not idempotent', { idempotent: false }],
   ])('%s is not sent twice', async (_name, more) => {
     const ended = await execute(input(more), 2);
     expect(problemOf(ended)).toMatchObject({ code: 'worker_lost' });

@@ -133,7 +133,9 @@ async function resume(
   input: InvokeInput,
   { progress, leftMs }: { progress: Progress; leftMs: number },
 ): Promise<Progress> {
-  const last = progress.attempts.at(-1);
+  const { attempts, given_up: givenUp } = progress;
+  if (givenUp) throw asFailure(errorOf(givenUp), false, { attempts });
+  const last = attempts.at(-1);
   if (last?.code !== 'worker_lost') return withSlot(deps, input, { progress, leftMs });
   const terms = retryTerms(input, { leftMs, retry: 1, permit: progress.permit, made: progress.attempts.length });
   const error = workerLost(mayRepeat(last.received, terms));
@@ -145,8 +147,23 @@ async function resume(
   });
   if (retried.retry) return { ...progress, permit: retried.permit };
   if (waitsForSlot(retried.error)) throw comeBack(deps, { progress, error, leftMs });
-  const given = retried.error.code === 'agent_unavailable' ? error : retried.error;
-  throw asFailure(given, false, { attempts: progress.attempts });
+  throw giveUp(progress, retried.error.code === 'agent_unavailable' ? error : retried.error);
+}
+
+/**
+ * The end of this agent. It is told with a heartbeat as well: when its answer is lost on the way, the execution that follows
+ * says the same again instead of calling an agent that was to be called no more.
+ */
+function giveUp(progress: Progress, error: ReachError) {
+  const { attempts } = progress;
+  const given_up = { problem: error.toProblem(), received: error.options.received ?? 'no' };
+  Context.current().heartbeat({ ...progress, permit: null, given_up } satisfies Progress);
+  return asFailure(error, false, { attempts });
+}
+
+function errorOf({ problem, received }: NonNullable<Progress['given_up']>): ReachError {
+  const { code, message, options } = ReachError.fromProblem(problem);
+  return new ReachError(code, message, { ...options, received });
 }
 
 /**
@@ -213,7 +230,7 @@ function turnedAway(
   deps.bulkheads.left?.(input.agent_name, Context.current().info.workflowExecution?.workflowId ?? '');
   const last = attempts.at(-1);
   const extra = last?.code ? { last_error: { code: last.code, message: last.message ?? '' } } : undefined;
-  throw asFailure(extra ? error.with(extra) : error, false, { attempts });
+  throw giveUp(progress, extra ? error.with(extra) : error);
 }
 
 function limitOf(deps: ActivityDependencies, { agent_name, agent_version }: InvokeInput): number {
@@ -230,11 +247,9 @@ async function failure(
   const retry = attempts.length + (input.permit === undefined ? 0 : 1);
   const terms = retryTerms(input, { leftMs, retry, permit, made: attempts.length });
   const decision = await decideRetry(deps, { agentName: input.agent_name, error, terms });
-  const next = { ...progress, permit: decision.retry ? decision.permit : null };
-  Context.current().heartbeat(next);
-  return decision.retry
-    ? asFailure(error, true, { attempts, delayMs: decision.delayMs })
-    : asFailure(decision.error, false, { attempts });
+  if (!decision.retry) return giveUp(progress, decision.error);
+  Context.current().heartbeat({ ...progress, permit: decision.permit });
+  return asFailure(error, true, { attempts, delayMs: decision.delayMs });
 }
 
 function release(deps: ActivityDependencies, input: InvokeInput, { permit }: Progress): void {
