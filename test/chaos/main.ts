@@ -1,6 +1,6 @@
 /**
  * Runs the fault matrix against a platform of its own: `npm run chaos`. See docs/chaos.md.
- * Exit codes: 0 every row that ran has passed, 1 one failed, 2 usage, 130 interrupted.
+ * Exit codes: 0 every row that ran has passed (`--planted`: every bug was caught), 1 one failed, 2 usage, 130 interrupted.
  */
 import { writeFile } from 'node:fs/promises';
 import { progressOn, type Progress } from './harness/progress';
@@ -9,6 +9,7 @@ import { blank, runScenario } from './harness/run-scenario';
 import type { RowReport, Scenario } from './harness/scenario';
 import { inParallel } from './harness/waiting';
 import { readOptions, UsageError, type ChaosOptions } from './options';
+import { bugsOf, plantedTable, runPlanted } from './planted/run-planted';
 import { NOT_APPLICABLE, SCENARIOS } from './rows';
 
 interface Run {
@@ -60,6 +61,31 @@ async function runOne(
   return report;
 }
 
+/** What `main` shows and writes, and whether all is well. */
+interface Outcome {
+  text: string;
+  reports: readonly object[];
+  isGood: boolean;
+}
+
+async function runMatrix(options: ChaosOptions, signal: AbortSignal): Promise<Outcome> {
+  const reports = await runAll(options, signal);
+  return { text: reportOf(reports), reports, isGood: reports.every(({ verdict }) => verdict !== 'failed') };
+}
+
+/** A run without a bug that was caught says nothing of the checker, so it is not green. */
+async function runBugs({ rows, seeds }: ChaosOptions, signal: AbortSignal): Promise<Outcome> {
+  const bugs = bugsOf(rows);
+  if (bugs.length === 0) throw new UsageError(`--planted: no bug is planted in row ${rows.join(', ')}\n`);
+  const progress = progressOn(process.stderr, bugs.length);
+  try {
+    const reports = await runPlanted(bugs, { seed: seeds[0]!, signal, progress });
+    return { text: plantedTable(reports), reports, isGood: reports.every(({ verdict }) => verdict === 'caught') };
+  } finally {
+    progress.stop();
+  }
+}
+
 /** Aborts at the first signal, so that everything is stopped in order; the second one ends us at once. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
@@ -77,10 +103,10 @@ async function main(): Promise<void> {
   const signal = interruption();
   try {
     const options = readOptions(process.argv.slice(2), 1 + Math.floor(Math.random() * 1_000_000));
-    const reports = await runAll(options, signal);
-    process.stdout.write(`\n${reportOf(reports)}\n`);
+    const { text, reports, isGood } = await (options.planted ? runBugs : runMatrix)(options, signal);
+    process.stdout.write(`\n${text}\n`);
     if (options.json !== null) await writeFile(options.json, `${JSON.stringify(reports, null, 2)}\n`);
-    process.exitCode = reports.some(({ verdict }) => verdict === 'failed') ? 1 : 0;
+    process.exitCode = isGood ? 0 : 1;
   } catch (error) {
     if (error instanceof UsageError) {
       process.stderr.write(`chaos: ${error.message}`);

@@ -14,9 +14,12 @@ export interface ChaosOptions {
   reaches: number;
   /** Where the reports are written as JSON; null for nowhere. */
   json: string | null;
+  /** Runs rows with bugs planted in the product, instead of the rows as they are: each bug has to be found. */
+  planted: boolean;
 }
 
 const USAGE = `usage: npm run chaos -- [--rows 1,4,21] [--seeds N | --seed S] [--jobs N] [--minutes N] [--reaches N] [--json FILE]
+       npm run chaos -- --planted [--rows 1,21] [--seed S] [--json FILE]
   --rows     rows of the fault matrix, by number (default: all)
   --seeds    how many seeds to run each row with (default: 1)
   --seed     run with this seed, as a report printed it
@@ -24,6 +27,7 @@ const USAGE = `usage: npm run chaos -- [--rows 1,4,21] [--seeds N | --seed S] [-
   --minutes  begin no further row after so long (default: no limit)
   --reaches  reaches pending at once in row 16 (default: 10000)
   --json     write the reports to this file
+  --planted  plant bugs in the product, one at a time, and run the row that has to find each; of these rows, or all
 `;
 
 /** Thrown for arguments that make no sense; the message tells how it is used. */
@@ -33,7 +37,10 @@ export class UsageError extends Error {}
 export function readOptions(args: readonly string[], fallbackSeed: number): ChaosOptions {
   const text = { type: 'string' } as const;
   const options = { rows: text, seeds: text, seed: text, jobs: text, minutes: text, reaches: text, json: text };
-  const values = parsed(() => parseArgs({ args: [...args], options, strict: true }).values);
+  const switches = { planted: { type: 'boolean' } } as const;
+  const values = parsed(
+    () => parseArgs({ args: [...args], options: { ...options, ...switches }, strict: true }).values,
+  );
   const first = positive('seed', values.seed) ?? fallbackSeed;
   const count = values.seed === undefined ? (positive('seeds', values.seeds) ?? 1) : 1;
   const minutes = positive('minutes', values.minutes);
@@ -44,6 +51,7 @@ export function readOptions(args: readonly string[], fallbackSeed: number): Chao
     limitMs: minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000,
     reaches: positive('reaches', values.reaches) ?? 10_000,
     json: values.json ?? null,
+    planted: values.planted ?? false,
   };
 }
 

@@ -1,6 +1,6 @@
 /** The account of attempts: what was recorded against what the agents saw. */
 import type { JournalEntry, RecordedAttempt, Run, Violation } from './facts';
-import { isOf, type Index } from './index-of';
+import { grouped, isOf, type Index } from './index-of';
 
 /** Attempts that an agent saw and no run recorded, or that belong to no run at all. */
 export function unrecordedAttempts({ recording, runsOf }: Index): Violation[] {
@@ -71,6 +71,29 @@ function repeatOf(entries: readonly JournalEntry[]): JournalEntry | undefined {
   return inOrder.find((entry, index) =>
     inOrder.slice(0, index).some((earlier) => earlier.attempt === entry.attempt && !isUnacknowledged(earlier)),
   );
+}
+
+/**
+ * Agents that were called more often within a run than they may be (R26), or are said to have been. What a lost worker may have
+ * sent, and no agent saw, is recorded as unknown however often workers are lost, and is no call.
+ */
+export function surplusAttempts({ recording, entriesOf }: Index): Violation[] {
+  return recording.runs.flatMap((run): Violation[] => {
+    const { reach_id, run_id, attempts_allowed: allowed } = run;
+    // A repeat within an attempt is not counted: it has a rule of its own.
+    const seen = new Set(entriesOf(run).map(({ agent, attempt }) => `${agent} ${attempt}`));
+    const told = (run.attempts ?? []).filter(({ n, agent, received }) => {
+      return received !== 'unknown' || seen.has(`${agent} ${n}`);
+    });
+    const calls = grouped([...seen], (call) => call.split(' ')[0]!);
+    const records = grouped(told, ({ agent }) => agent);
+    return [...new Set([...calls.keys(), ...records.keys()])].flatMap((agent): Violation[] => {
+      const [called, recorded] = [calls.get(agent)?.length ?? 0, records.get(agent)?.length ?? 0];
+      if (Math.max(called, recorded) <= allowed) return [];
+      const message = `${agent} saw ${called} attempts of run ${run_id}, ${recorded} are recorded, allowed ${allowed}`;
+      return [{ rule: 'too_many_attempts', reach_id, message }];
+    });
+  });
 }
 
 /** Within a run, a later attempt has a greater fence, and one attempt has one fence. */

@@ -1,9 +1,14 @@
 /** I1: every receipt reaches exactly one terminal status, the same on every channel, and nothing is lost. */
 import type { ReachStatus } from '../../../src/protocol/shapes';
-import type { Sighting, Violation } from './facts';
+import type { Run, Sighting, Violation } from './facts';
 import type { Index } from './index-of';
 
 const RUNNING: ReadonlySet<ReachStatus> = new Set<ReachStatus>(['accepted', 'running']);
+
+/** Whether a run is over. */
+export function hasEnded(run: Pick<Run, 'status'> | undefined): boolean {
+  return run !== undefined && !RUNNING.has(run.status);
+}
 
 /** Receipts without a durable run, or whose run never ended. */
 export function lostReceipts({ recording, lastRun }: Index): Violation[] {
@@ -13,7 +18,7 @@ export function lostReceipts({ recording, lastRun }: Index): Violation[] {
     if (!run) {
       return [{ rule: 'receipt_lost', reach_id, message: 'a caller holds a receipt, and Temporal has no such run' }];
     }
-    if (!RUNNING.has(run.status)) return [];
+    if (hasEnded(run)) return [];
     return [
       { rule: 'not_ended', reach_id, message: `run ${run.run_id} is still ${run.status} after everything ended` },
     ];
@@ -42,17 +47,20 @@ function resultDiffers({ runsOf }: Index, { reach_id, channel, output_id }: Sigh
   };
 }
 
-/** Failed reaches that are in no list, and completed ones that are. */
+/** How a reach ended that is a dead letter until it is redriven; docs/dead-letters.md. */
+export const DEAD: ReadonlySet<ReachStatus> = new Set<ReachStatus>(['dead_lettered', 'expired', 'outcome_unknown']);
+
+/** Reaches that failed, in whichever way, and are in no list; and such that did not and are open. */
 export function misfiledDeadLetters({ recording, lastRun }: Index): Violation[] {
   const { dead_letters, runs } = recording;
-  if (dead_letters === null) return [];
   const listed = new Map(dead_letters.map(({ reach_id, state }) => [reach_id, state]));
   return [...new Set(runs.map(({ reach_id }) => reach_id))].flatMap((reach_id): Violation[] => {
-    const status = lastRun(reach_id)?.status;
-    if (status === 'dead_lettered' && !listed.has(reach_id)) {
-      return [{ rule: 'dead_letter_missing', reach_id, message: 'it ended dead_lettered and is no dead letter' }];
+    const status = lastRun(reach_id)!.status;
+    if (DEAD.has(status)) {
+      if (listed.has(reach_id)) return [];
+      return [{ rule: 'dead_letter_missing', reach_id, message: `it ended ${status} and is no dead letter` }];
     }
-    if (status !== 'completed' || listed.get(reach_id) !== 'open') return [];
-    return [{ rule: 'dead_letter_of_a_success', reach_id, message: 'it completed and is an open dead letter' }];
+    if (listed.get(reach_id) !== 'open') return [];
+    return [{ rule: 'dead_letter_of_a_success', reach_id, message: `it is ${status} and an open dead letter` }];
   });
 }

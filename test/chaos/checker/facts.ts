@@ -5,14 +5,20 @@
  */
 import type { DeliverySemantics, ReachStatus } from '../../../src/protocol/shapes';
 
-/** A 2xx that a caller got for an envelope, or for a redrive. From here on the reach may not be lost. */
+/**
+ * An answer that named a reach as this envelope's: a 2xx, or the problem with which it ended. From here on the reach may
+ * not be lost.
+ */
 export interface Receipt {
   reach_id: string;
   key: string;
+  /** Mark of the payload that the caller sent. */
+  tag: string;
   /** HTTP status of the answer. */
   status: number;
   /** What the answer said of the reach. */
   reach_status: ReachStatus;
+  /** It says that somebody had sent this key before. */
   replayed: boolean;
 }
 
@@ -26,6 +32,8 @@ export interface Sighting {
   status: ReachStatus;
   /** Which work the result came from; null where the channel shows no result. */
   output_id: string | null;
+  /** Whether it says that a fallback answered (R30); null where the channel does not tell. */
+  degraded: boolean | null;
   /** False for what was seen while a redrive could still follow. */
   settled: boolean;
 }
@@ -33,6 +41,7 @@ export interface Sighting {
 /** One recorded attempt. */
 export interface RecordedAttempt {
   n: number;
+  agent: string;
   received: 'no' | 'yes' | 'unknown';
   /** Null when it succeeded. */
   code: string | null;
@@ -45,11 +54,15 @@ export interface Run {
   key: string;
   /** Digest of what it was started with. */
   fingerprint: string;
+  /** Mark of the payload that it was started with; null where that is kept outside of the history. */
+  tag: string | null;
   semantics: DeliverySemantics;
   /** The ability is declared `idempotent: true`, so that a lost worker may repeat an attempt without a trace. */
   idempotent: boolean;
   status: ReachStatus;
   code: string | null;
+  /** How often one agent may be called (R26): once, and `max_retry` times more where the semantics allow. */
+  attempts_allowed: number;
   /** Null where the way it ended records none (cancelled, timed out by the server). */
   attempts: RecordedAttempt[] | null;
   /**
@@ -64,6 +77,8 @@ export interface Run {
   first_task?: { from: string; to: string };
   /** Which work the recorded result came from. */
   output_id: string | null;
+  /** A fallback answered (R30). */
+  degraded: boolean;
 }
 
 /** One request that an agent saw, written down before it did anything with it. */
@@ -71,6 +86,8 @@ export interface JournalEntry {
   agent: string;
   reach_id: string;
   key: string;
+  /** Mark of the payload that it was given; null where the agent wrote none down. */
+  tag: string | null;
   attempt: number;
   fence: string;
   /** Traffic that passed a breaker which was not closed. */
@@ -89,10 +106,10 @@ export interface JournalEntry {
   output_id: string | null;
 }
 
-/** A dead letter as the API shows it. */
+/** A dead letter as the API lists it: open, or given up by somebody. Those that were redriven are none any more. */
 export interface DeadLetter {
   reach_id: string;
-  state: 'open' | 'redriven' | 'discarded';
+  state: 'open' | 'discarded';
 }
 
 /** What an agent may see at once. */
@@ -112,11 +129,14 @@ export const MAX_RETRIES_AT_ONCE = 8;
 /** Everything that is known after a run. */
 export interface Recording {
   receipts: Receipt[];
+  /** Keys of which some try got no answer, or one that leaves open whether it was accepted: any later one may be a repeat. */
+  doubtful_keys: string[];
   sightings: Sighting[];
+  /** Reaches whose stream of events was read after everything had ended; the other channels are read of every receipt. */
+  streamed: string[];
   runs: Run[];
   journal: JournalEntry[];
-  /** Null where the platform has no such list. */
-  dead_letters: DeadLetter[] | null;
+  dead_letters: DeadLetter[];
   /** How many different failed runs of a reach somebody asked to redrive; pressing the button twice counts once. */
   redrives_asked: Record<string, number>;
   limits: AgentLimits[];
@@ -135,8 +155,10 @@ export interface Violation {
 export type Rule =
   | 'receipt_lost'
   | 'not_ended'
+  | 'channel_silent'
   | 'status_differs'
   | 'result_differs'
+  | 'degraded_unmarked'
   | 'dead_letter_missing'
   | 'dead_letter_of_a_success'
   | 'two_reaches_of_one_key'
@@ -144,11 +166,14 @@ export type Rule =
   | 'two_results'
   | 'fingerprint_changed'
   | 'key_changed'
+  | 'payload_changed'
+  | 'replayed_untrue'
   | 'attempt_not_recorded'
   | 'attempt_counted_twice'
   | 'attempt_never_seen'
   | 'attempt_denied'
   | 'sent_again'
+  | 'too_many_attempts'
   | 'acknowledged_before_work'
   | 'result_never_produced'
   | 'stale_result'

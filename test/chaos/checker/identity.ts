@@ -1,4 +1,4 @@
-/** I2: one workflow and one recorded result per key, and the same key on every attempt. */
+/** I2: one workflow and one recorded result per key, and the same key and payload on every attempt. */
 import type { Violation } from './facts';
 import { grouped, type Index } from './index-of';
 
@@ -38,5 +38,35 @@ export function changedKeys({ recording, lastRun }: Index): Violation[] {
     if (expected === undefined || expected === key) return [];
     const message = `${agent} saw attempt ${attempt} under key ${key}, the reach has ${expected}`;
     return [{ rule: 'key_changed', reach_id, message }];
+  });
+}
+
+/** Payloads that are not the caller's: in the history, or at an agent. */
+export function changedPayloads({ recording: { receipts, runs, journal } }: Index): Violation[] {
+  const sent = new Map(receipts.map(({ reach_id, tag }) => [reach_id, tag]));
+  for (const { reach_id, tag } of runs) if (tag !== null && !sent.has(reach_id)) sent.set(reach_id, tag);
+  const seen = [
+    ...receipts.map((receipt) => ({ ...receipt, by: 'another caller sent' })),
+    ...runs.map((run) => ({ ...run, by: 'its run was started with' })),
+    ...journal.map((entry) => ({ ...entry, by: `${entry.agent} was given, as attempt ${entry.attempt},` })),
+  ];
+  return seen.flatMap(({ reach_id, tag, by }): Violation[] => {
+    const expected = sent.get(reach_id);
+    if (tag === null || expected === undefined || tag === expected) return [];
+    return [{ rule: 'payload_changed', reach_id, message: `${by} payload ${tag}, the caller sent ${expected}` }];
+  });
+}
+
+/** Keys of which two answers, or none without a reason, claim to be the first (`replayed`). */
+export function untrueRepeats({ recording: { receipts, doubtful_keys } }: Index): Violation[] {
+  const doubtful = new Set(doubtful_keys);
+  return [...grouped(receipts, ({ key }) => key)].flatMap(([key, answers]): Violation[] => {
+    const first = answers.filter(({ replayed }) => !replayed).length;
+    if (first === 1 || (first === 0 && doubtful.has(key))) return [];
+    const message =
+      first === 0
+        ? `every answer for key ${key} is called a repeat, and no earlier try was left without an answer`
+        : `${first} of ${answers.length} answers for key ${key} say that they are no repeat`;
+    return [{ rule: 'replayed_untrue', reach_id: answers[0]!.reach_id, message }];
   });
 }

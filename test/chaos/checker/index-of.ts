@@ -14,7 +14,7 @@ export interface Index {
 /** Groups what belongs to one reach. Runs are ordered by their fences: a later run has a greater one. */
 export function indexOf(recording: Recording): Index {
   const runs = grouped(recording.runs, ({ reach_id }) => reach_id);
-  for (const list of runs.values()) list.sort((a, b) => compareText(a.fence_bases[0] ?? '', b.fence_bases[0] ?? ''));
+  for (const list of runs.values()) list.sort(byFence);
   const journal = grouped(recording.journal, ({ reach_id }) => reach_id);
   const journalOf = (reachId: string) => journal.get(reachId) ?? [];
   return {
@@ -24,6 +24,15 @@ export function indexOf(recording: Recording): Index {
     entriesOf: (run) => journalOf(run.reach_id).filter((entry) => isOf(entry, run)),
     lastRun: (reachId) => runs.get(reachId)?.at(-1),
   };
+}
+
+/** The run of a reach that has the last word. */
+export function latestRun(runs: readonly Run[]): Run | undefined {
+  return [...runs].sort(byFence).at(-1);
+}
+
+function byFence(a: Run, b: Run): number {
+  return compareText(a.fence_bases[0] ?? '', b.fence_bases[0] ?? '');
 }
 
 /** Whether an agent saw this on behalf of that run. */

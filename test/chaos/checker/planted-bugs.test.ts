@@ -19,15 +19,31 @@ const SEEN_BY: Record<Bug, Rule[]> = {
   forget_the_retry_limit: ['retries_exceeded'],
   change_the_key: ['key_changed'],
   lose_a_dead_letter: ['dead_letter_missing'],
+  lose_an_expired_reach: ['dead_letter_missing'],
+  lose_an_unknown_outcome: ['dead_letter_missing'],
+  get_stays_running: ['channel_silent'],
+  stream_never_ends: ['channel_silent'],
+  list_forgets_one: ['channel_silent'],
+  swap_payloads: ['payload_changed'],
+  retry_beyond_the_limit: ['too_many_attempts'],
+  deny_a_repeat: ['replayed_untrue'],
+  call_the_first_a_repeat: ['replayed_untrue'],
+  hide_a_stand_in: ['degraded_unmarked'],
 };
 
 const message: fc.Arbitrary<Message> = fc.record({
   // Crowded, so that limits matter, and with some in the period in which the breaker is open.
   atMs: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1_900, max: 2_400 })),
   semantics: fc.constantFrom('at_least_once', 'at_least_once', 'at_most_once'),
-  fates: fc.array(fc.constantFrom<Fate>('ok', 'error', 'error', 'error', 'lost', 'reject'), { maxLength: 5 }),
+  fates: fc.array(
+    fc.constantFrom<Fate>('ok', 'error', 'error', 'error', 'error', 'lost', 'reject', 'hang', 'stand_in'),
+    {
+      maxLength: 5,
+    },
+  ),
   workMs: fc.integer({ min: 20, max: 400 }),
   redrive: fc.boolean(),
+  repeated: fc.boolean(),
 });
 const workload = fc.array(message, { minLength: 1, maxLength: 90, size: 'max' });
 
@@ -58,10 +74,8 @@ describe('the reconciliation', () => {
   });
 
   it('names the reach and the evidence', () => {
-    const messages = [{ atMs: 0, semantics: 'at_most_once', fates: ['error'], workMs: 10, redrive: false } as const];
-    const recording = new FakePlatform('send_at_most_once_twice').deliver(
-      messages.map((each) => ({ ...each, fates: [...each.fates] })),
-    );
+    const message = { atMs: 0, semantics: 'at_most_once', workMs: 10, redrive: false, repeated: false } as const;
+    const recording = new FakePlatform('send_at_most_once_twice').deliver([{ ...message, fates: ['error'] }]);
     expect(reconcile(recording).map(describeViolation)).toContain(
       'sent_again r-0: at_most_once, and agents saw it 2 times',
     );

@@ -1,21 +1,27 @@
-import { disorderedFences, falseRecords, forbiddenRepeats, unrecordedAttempts } from './attempts';
+import { disorderedFences, falseRecords, forbiddenRepeats, surplusAttempts, unrecordedAttempts } from './attempts';
+import { silentChannels, unmarkedFallbacks } from './channels';
 import { differingEnds, lostReceipts, misfiledDeadLetters } from './ends';
 import type { Recording, Violation } from './facts';
-import { changedKeys, sharedKeys, surplusRuns } from './identity';
+import { changedKeys, changedPayloads, sharedKeys, surplusRuns, untrueRepeats } from './identity';
 import { indexOf, type Index } from './index-of';
 import { exceededLimits } from './limits';
 import { unfoundedResults } from './results';
 
 const CHECKS: readonly ((index: Index) => Violation[])[] = [
   lostReceipts,
+  silentChannels,
   differingEnds,
+  unmarkedFallbacks,
   misfiledDeadLetters,
   sharedKeys,
   surplusRuns,
   changedKeys,
+  changedPayloads,
+  untrueRepeats,
   unrecordedAttempts,
   falseRecords,
   forbiddenRepeats,
+  surplusAttempts,
   disorderedFences,
   unfoundedResults,
   exceededLimits,

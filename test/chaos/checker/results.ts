@@ -7,7 +7,9 @@ export function unfoundedResults(index: Index): Violation[] {
   return index.recording.runs.flatMap((run) => (run.status === 'completed' ? (unfounded(index, run) ?? []) : []));
 }
 
-function unfounded({ journalOf }: Index, { reach_id, output_id, run_id }: Run): Violation | null {
+function unfounded({ journalOf }: Index, { reach_id, output_id, run_id, degraded }: Run): Violation | null {
+  // The fixed answer of a fallback is nobody's work.
+  if (degraded && output_id === null) return null;
   const entries = journalOf(reach_id);
   if (!entries.some(({ worked }) => worked)) {
     return {

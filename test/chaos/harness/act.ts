@@ -27,6 +27,8 @@ export interface AgentDraft {
 export class Act {
   readonly problems: string[] = [];
   readonly notes: string[] = [];
+  /** Answers of 500, and what gateways and workers had logged as a defect, each kind once; {@link Scenario.toleratesDefects} */
+  readonly defects = new Set<string>();
   readonly limits: AgentLimits[] = [];
   readonly redrives: Record<string, number> = {};
   violations: string[] = [];
@@ -104,8 +106,8 @@ export class Act {
     return agent;
   }
 
-  caller(patienceMs?: number): Caller {
-    return new Caller(this.stage.urls, patienceMs);
+  caller(patienceMs?: number, gateways: readonly string[] = this.stage.urls): Caller {
+    return new Caller(gateways, patienceMs, (what) => this.defects.add(what));
   }
 
   /** Begins to send what the seed draws. `patienceMs`: for how long a caller comes again; 0 for never. */
@@ -158,7 +160,16 @@ export class Act {
     this.say('reading histories and reconciling');
     const abilities = this.agents;
     const { limits, redrives } = this;
-    const recording = await record(this.stage, { sent, ends, agents: this.agents, abilities, redrives, limits });
+    const caller = this.caller();
+    const recording = await record(this.stage, {
+      sent,
+      ends,
+      caller,
+      agents: this.agents,
+      abilities,
+      redrives,
+      limits,
+    });
     this.judge(recording);
     this.count(new Set(sent.map(({ message }) => message.key)), recording);
     this.noteSetbacks(sent);
@@ -186,8 +197,8 @@ export class Act {
     const ids = new Set(broken.map(({ reach_id }) => reach_id));
     const of = <T extends { reach_id: string }>(items: T[]) => items.filter(({ reach_id }) => ids.has(reach_id));
     if (broken.length === 0) return;
-    const { runs, journal, sightings } = recording;
-    this.evidence = { runs: of(runs), journal: of(journal), sightings: of(sightings) };
+    const { receipts, runs, journal, sightings } = recording;
+    this.evidence = { receipts: of(receipts), runs: of(runs), journal: of(journal), sightings: of(sightings) };
   }
 
   private noteSetbacks(sent: Sent[]): void {

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentCall } from '../../../src/protocol/shapes';
-import type { Command, Line, Mode, Report, Script, Step } from './agent-script';
+import { markOf, type Command, type Line, type Mode, type Report, type Script, type Step } from './agent-script';
 
 const [journalFile = '', port = '0'] = process.argv.slice(2);
 const journal = openSync(journalFile, 'a');
@@ -40,7 +40,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const agent = (request.url ?? '/').slice(1);
   const id = randomUUID();
   const { reach_id, attempt, fence, bypass, idempotency_key: key } = call;
-  write({ e: 'in', id, agent, reach_id, key, attempt, fence, bypass, at: now() });
+  write({ e: 'in', id, agent, reach_id, key, tag: markOf(call.payload), attempt, fence, bypass, at: now() });
   const state = { answer: 'none' };
   response.once('close', () => write({ e: 'out', id, answer: state.answer, at: now() }));
   tell({ kind: 'got', agent, reach_id, attempt });
@@ -102,6 +102,9 @@ function play(step: Step, { id, response, output }: Turn): void {
     case 'error':
       return json(response, 500, { error: 'scripted failure' });
     case 'unavailable':
+      return json(response, 503, { error: 'scripted outage' });
+    case 'later':
+      response.setHeader('retry-after', '1');
       return json(response, 503, { error: 'scripted outage' });
     case 'busy':
       return json(response, 429, { error: 'scripted overload' });

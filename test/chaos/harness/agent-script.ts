@@ -1,4 +1,5 @@
 /** What the harness and its agents' process say to each other. Types and plain functions only. */
+import { createHash } from 'node:crypto';
 
 /** How an agent deals with one attempt. */
 export type Step =
@@ -7,6 +8,8 @@ export type Step =
   | 'error'
   /** 503 */
   | 'unavailable'
+  /** 503, to come again after a second: whoever does waits asleep meanwhile. */
+  | 'later'
   /** 429 */
   | 'busy'
   /** 422 */
@@ -34,6 +37,18 @@ export interface Script {
   ballast?: string;
 }
 
+/**
+ * Tells one payload from another, whoever holds it: its tag for people, and a digest of all of it, in whatever order its
+ * members came. What is no script, such as a payload that was lost on its way, has a mark as well, and another one.
+ */
+export function markOf(payload: unknown): string {
+  const members = Object.entries((payload ?? {}) as Partial<Script>)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const { tag = 'untagged' } = (payload ?? {}) as Partial<Script>;
+  return `${tag}#${createHash('sha256').update(JSON.stringify(members)).digest('hex').slice(0, 12)}`;
+}
+
 /** Overrides every script of an agent: `script` takes it back. */
 export type Mode = 'script' | Step;
 
@@ -55,6 +70,8 @@ export type Line =
       agent: string;
       reach_id: string;
       key: string;
+      /** {@link markOf} the payload; what has no such line is not judged by it. */
+      tag?: string;
       attempt: number;
       fence: string;
       bypass: boolean;

@@ -111,9 +111,10 @@ export function entriesOf(text: string): JournalEntry[] {
 }
 
 function arrived(line: Extract<Line, { e: 'in' }>): JournalEntry {
-  const { agent, reach_id, key, attempt, fence, bypass, queued, at } = line;
+  const { agent, reach_id, key, tag = null, attempt, fence, bypass, queued, at } = line;
   const unanswered = { left_ms: null, answer: 'none', worked: false, output_id: null };
-  return { agent, reach_id, key, attempt, fence, bypass, ...(queued && { queued }), arrived_ms: at, ...unanswered };
+  const call = { agent, reach_id, key, tag, attempt, fence, bypass, ...(queued && { queued }) };
+  return { ...call, arrived_ms: at, ...unanswered };
 }
 
 function parseLine(raw: string): Line | null {

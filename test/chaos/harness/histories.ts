@@ -4,6 +4,7 @@ import { decodeFirst, type HistoryEvent } from '../../../src/telemetry/history';
 import { eventsOf } from '../../../src/telemetry/events-from-history';
 import type { AttemptRecord, ReachStatus } from '../../../src/protocol/shapes';
 import type { RecordedAttempt, Run } from '../checker/facts';
+import { markOf } from './agent-script';
 import { eventually, inParallel } from './waiting';
 
 const AT_ONCE = 16;
@@ -49,19 +50,30 @@ export function runOf(events: readonly HistoryEvent[], { reachId, runId }: { rea
     run_id: runId,
     key: input?.envelope.idempotency_key ?? '',
     fingerprint: input?.fingerprint ?? '',
+    tag: input && input.envelope.payload_ref === undefined ? markOf(input.envelope.payload) : null,
     semantics: input?.envelope.delivery_semantics ?? 'at_least_once',
     idempotent,
     status: (ending?.event as ReachStatus | undefined) ?? 'running',
     code: failure?.problem.code ?? null,
+    attempts_allowed: attemptsAllowed(input),
     attempts: (output ?? failure)?.attempts.map(attemptOf) ?? null,
     fence_bases: fenceBases(events),
     ...(idempotent && { first_task: firstTask(events) }),
     output_id: (output?.output.output_id as string | undefined) ?? null,
+    degraded: output?.degraded_by !== undefined,
   };
 }
 
-function attemptOf({ n, received, code }: AttemptRecord): RecordedAttempt {
-  return { n, received, code: code ?? null };
+/** As the descriptor and the semantics have it when the reach is accepted; what the caller allows the whole tree is a limit too. */
+function attemptsAllowed(input: ReachInput | undefined): number {
+  if (!input) return Number.POSITIVE_INFINITY;
+  const { delivery_semantics, max_total_retries } = input.envelope;
+  if (delivery_semantics === 'at_most_once') return 1;
+  return 1 + Math.min(input.routed.target.max_retry, max_total_retries);
+}
+
+function attemptOf({ n, agent_name, received, code }: AttemptRecord): RecordedAttempt {
+  return { n, agent: agent_name, received, code: code ?? null };
 }
 
 /**

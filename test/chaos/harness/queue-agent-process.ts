@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DescriptorDraft } from '../../../src/protocol/descriptor';
 import type { JsonObject } from '../../../src/protocol/shapes';
 import { ReachAgent, type AgentContext } from '../../../src/sdk/agent';
-import type { Line, Report, Script } from './agent-script';
+import { markOf, type Line, type Report, type Script } from './agent-script';
 
 const [journalFile = '', gateway = '', descriptorText = ''] = process.argv.slice(2);
 const descriptor = JSON.parse(descriptorText) as DescriptorDraft;
@@ -27,7 +27,7 @@ async function handle(payload: JsonObject, context: AgentContext): Promise<JsonO
   const { reachId: reach_id, attempt, fence, bypass, idempotencyKey: key } = context;
   const agent = descriptor.name;
   const id = randomUUID();
-  write({ e: 'in', id, agent, reach_id, key, attempt, fence, bypass, queued: true, at: now() });
+  write({ e: 'in', id, agent, reach_id, key, tag: markOf(payload), attempt, fence, bypass, queued: true, at: now() });
   tell({ kind: 'got', agent, reach_id, attempt });
   const script = payload as unknown as Script;
   await sleep(script.work_ms);

@@ -37,7 +37,7 @@ export class RootProcess {
   /** How often it was started again by the supervision. */
   restarts = 0;
 
-  private constructor(private readonly options: RootOptions) {}
+  private constructor(private options: RootOptions) {}
 
   /** Starts it and waits until it is ready. @throws Error with its last words when that takes too long; then nothing runs */
   static async start(options: RootOptions): Promise<RootProcess> {
@@ -74,6 +74,13 @@ export class RootProcess {
     const { exited } = this;
     this.child?.kill(signal);
     return exited;
+  }
+
+  /** Ends it in order and waits until the supervision has started it again with these variables besides its own. */
+  async restartWith(env: Record<string, string>): Promise<void> {
+    this.options = { ...this.options, env: { ...this.options.env, ...env } };
+    await this.kill('SIGTERM');
+    await this.whenReady();
   }
 
   /** Ends it for good; returns its exit code, null when a signal ended it. */

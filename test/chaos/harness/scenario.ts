@@ -12,6 +12,8 @@ export interface Scenario {
   stage: StageOptions;
   /** Measures speed or memory, or uses what there is one of: nothing else runs beside it. */
   alone?: boolean;
+  /** Why answers of 500 and logged defects cannot be avoided here. Without a reason each of them is a problem. */
+  toleratesDefects?: string;
   /** What is missing on this machine, or null when it can run. */
   missing?: () => Promise<string | null>;
   /** Sends load, injects the fault, waits for recovery; what went wrong is noted on the act. */
@@ -37,7 +39,7 @@ export interface RowReport {
   /** How long after the end of each fault everything was healthy again, ms; the longest. Null without a fault. */
   recovery_ms: number | null;
   /** What is known of the reaches whose promises were broken: for the JSON only. */
-  evidence: Pick<Recording, 'runs' | 'journal' | 'sightings'> | null;
+  evidence: Pick<Recording, 'receipts' | 'runs' | 'journal' | 'sightings'> | null;
   /** Figures worth telling. */
   notes: string[];
   duration_ms: number;

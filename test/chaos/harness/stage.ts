@@ -21,6 +21,8 @@ export interface StageOptions {
   /** Put a proxy between the first gateway and etcd, everybody and Temporal, or the workers and the agents. */
   proxied?: { gatewayEtcd?: boolean; temporal?: boolean; agents?: boolean };
   workerNodeArgs?: string[];
+  /** Programs that gateways or workers load before their own, by path: planted bugs. */
+  preloads?: { gateway?: readonly string[]; worker?: readonly string[] };
   /** Environment of gateways and workers. */
   env?: { gateway?: Record<string, string>; worker?: Record<string, string> };
 }
@@ -72,9 +74,10 @@ async function build(options: StageOptions, closers: Closers): Promise<Stage> {
     etcd: proxies.gatewayEtcd?.address ?? etcd.address,
     more: options.config,
   });
-  const { workerNodeArgs = [], env = {} } = options;
+  const { workerNodeArgs = [], preloads = {}, env = {} } = options;
   const start = async (root: 'gateway' | 'worker', args: string[]) => {
-    const nodeArgs = root === 'worker' ? workerNodeArgs : [];
+    const preloaded = (preloads[root] ?? []).flatMap((file) => ['--require', file]);
+    const nodeArgs = [...(root === 'worker' ? workerNodeArgs : []), ...preloaded];
     const started = await RootProcess.start({ root, args, nodeArgs, env: env[root] ?? {} });
     closers.add(() => started.stop());
     return started;

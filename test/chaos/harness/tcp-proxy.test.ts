@@ -66,6 +66,29 @@ it('cuts in silence: the connection stays open and nothing passes until it is br
   await broken;
 });
 
+it('holds what connects during a silent cut: open, dead, and broken by the mending', async () => {
+  proxy.cut({ silent: true });
+  const socket = await dial();
+  let passed = '';
+  socket.on('data', (chunk) => (passed += String(chunk)));
+  socket.write('lost');
+  await new Promise((done) => setTimeout(done, 100));
+  expect([passed, socket.destroyed]).toEqual(['', false]);
+  const broken = closing(socket);
+  proxy.mend();
+  await broken;
+  expect(passed).toBe('');
+});
+
+it('lets go of a held connection whose client gives up', async () => {
+  proxy.cut({ silent: true });
+  const socket = await dial();
+  socket.resume();
+  const closed = closing(socket);
+  socket.end();
+  await closed;
+});
+
 it('delays, slices and resets', async () => {
   proxy.poison({ latencyMs: 50 });
   const startedMs = performance.now();

@@ -18,6 +18,8 @@ export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private toxics = NONE;
   private isCut = false;
+  /** How it is cut: connections stay open and dead. */
+  private isSilent = false;
 
   private constructor(
     private readonly server: Server,
@@ -44,9 +46,10 @@ export class TcpProxy {
     this.toxics = { ...NONE, ...toxics };
   }
 
-  /** Nothing passes any more. `silent`: connections stay open and dead, as behind a pulled cable; else they break. */
+  /** Nothing passes any more. `silent`: connections stay open and dead, old ones and new ones, as behind a pulled cable; else they break. */
   cut({ silent = false } = {}): void {
     this.isCut = true;
+    this.isSilent = silent;
     if (!silent) this.breakAll();
   }
 
@@ -68,7 +71,7 @@ export class TcpProxy {
 
   private join(client: Socket): void {
     this.keep(client);
-    if (this.isCut) return void client.destroy();
+    if (this.isCut) return this.isSilent ? hold(client) : void client.destroy();
     const upstream = connect(this.target);
     this.keep(upstream);
     const both = () => [client, upstream].forEach((socket) => socket.destroy());
@@ -113,6 +116,12 @@ export class TcpProxy {
       queue = queue.then(() => void client.end());
     });
   }
+}
+
+/** Takes what comes and says nothing, until the proxy breaks it or the client gives up. */
+function hold(client: Socket): void {
+  client.on('error', () => client.destroy()).on('end', () => client.destroy());
+  client.resume();
 }
 
 function pieces(chunk: Buffer, size: number): Buffer[] {

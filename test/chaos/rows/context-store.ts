@@ -6,6 +6,7 @@ import { runWorkload } from '../../context/linearizability/workload';
 import type { Act } from '../harness/act';
 import { http } from '../harness/http';
 import { Random } from '../harness/random';
+import { eventually } from '../harness/waiting';
 
 const CLIENTS = 20;
 const CONTEXTS = 4;
@@ -15,16 +16,19 @@ const PAUSE_MS = 400;
 const PATIENCE_MS = 5_000;
 /** So many operations must be answered; a store that only fails is linearizable. Those that fail at once are many: no share. */
 const ANSWERED_FLOOR = 30;
+/** After the fault somebody gets a write through within this (I4), ms. */
+const WRITTEN_AGAIN_MS = 30_000;
 
 /**
  * Clients of the Context Store beside the reaches of a row, from before its fault until after it; `finish` ends them and judges
- * what they were answered (I3).
+ * what they were answered (I3). What they ask after `faultIsOver` has to be answered again.
  */
-export function contextClients(act: Act): { finish(): Promise<void> } {
+export function contextClients(act: Act): { faultIsOver(): void; finish(): Promise<void> } {
   const recorder = new Recorder();
   const contexts = Array.from({ length: CONTEXTS }, (_, n) => act.named(`context-${n}`));
   const subjects = act.stage.urls.map(gatewayAt);
   let over = false;
+  let mendedMs = Number.NEGATIVE_INFINITY;
   const running = runWorkload({
     recorder,
     // Of its own: what the row draws must not depend on how fast contexts are.
@@ -37,13 +41,23 @@ export function contextClients(act: Act): { finish(): Promise<void> } {
     until: () => over,
   });
   return {
+    faultIsOver: () => void (mendedMs = performance.now()),
     async finish() {
+      const wroteAgain = () => recorder.operations.some(({ call, output }) => call > mendedMs && isWrite(output));
+      act.expect(
+        await eventually(wroteAgain, { limitMs: WRITTEN_AGAIN_MS }),
+        'no context was written to after the fault',
+      );
       over = true;
       await running;
       act.say('looking for an order of what happened to the contexts');
       judge(act, recorder.operations);
     },
   };
+}
+
+function isWrite({ kind }: Operation['output']): boolean {
+  return kind === 'patched';
 }
 
 function judge(act: Act, operations: readonly Operation[]): void {
@@ -55,7 +69,7 @@ function judge(act: Act, operations: readonly Operation[]): void {
   if (verdict.linearizable !== true)
     act.violations.push(`the Context Store is not linearizable (I3): ${describe(verdict)}`);
   act.expect(
-    answered >= ANSWERED_FLOOR && operations.some(({ output }) => output.kind === 'patched'),
+    answered >= ANSWERED_FLOOR && operations.some(({ output }) => isWrite(output)),
     `only ${answered} of ${operations.length} operations on contexts were answered`,
   );
 }

@@ -15,6 +15,8 @@ import { racingGateways } from './row-21-racing-gateways';
 import { redriveTwice } from './row-22-redrive';
 import { everythingFails } from './row-23-everything-fails';
 import { queueRedelivery } from './row-24-queue-redelivery';
+import { placesAndProbes } from './row-26-places-and-probes';
+import { exactlyOnce } from './row-27-exactly-once';
 
 /** Every row that can be run, by number. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -43,6 +45,8 @@ export const SCENARIOS: readonly Scenario[] = [
   everythingFails,
   queueRedelivery,
   sigtermUnderLoad,
+  placesAndProbes,
+  exactlyOnce,
 ];
 
 /** Rows that break what this release does not have yet. */

@@ -1,4 +1,5 @@
 import type { Act } from '../harness/act';
+import type { Load } from '../harness/load';
 import type { Scenario } from '../harness/scenario';
 import { eventually } from '../harness/waiting';
 
@@ -28,30 +29,42 @@ export const workerKilled: Scenario = {
       await Promise.all(victims.map((worker) => worker.whenReady()));
     }
     await act.recovered();
-    const recording = await act.settle(load);
-    const lost = recording.runs.flatMap(({ attempts }) => attempts ?? []).filter(({ code }) => code === 'worker_lost');
+    await load.done;
+    const poisoned = act.options.scale >= 1 ? await poison(act) : null;
+    const { runs } = await act.settle(load, ...(poisoned ? [poisoned] : []));
+    const ofPoison = new Set(poisoned?.sent.map(({ message }) => message.key));
+    const lost = runs
+      .filter(({ key }) => !ofPoison.has(key))
+      .flatMap(({ attempts }) => attempts ?? [])
+      .filter(({ code }) => code === 'worker_lost');
     act.notes.push(`${kills} kills, ${lost.length} attempts recorded as worker_lost`);
     act.expect(lost.length > 0, 'no attempt was lost: the kills hit nothing');
-    if (act.options.scale >= 1) await poison(act);
+    if (!poisoned) return;
+    const fates = runs.filter(({ key }) => ofPoison.has(key)).flatMap(({ attempts }) => attempts ?? []);
+    const codes = fates.map(({ code }) => code ?? 'ok').join(', ');
+    act.expect(codes === 'worker_lost, worker_lost, worker_lost', `the poison message was recorded as ${codes}`);
   },
 };
 
 /** A message that takes its worker down every time is given up after the limit, not tried for ever. */
-async function poison(act: Act): Promise<void> {
+async function poison(act: Act): Promise<Load> {
   act.say('a message that kills its worker every time');
-  const ability = await act.agent('poisoned', { endpoint: { max_retry: 2 } });
+  // It would answer in the end: what it dies of is its worker's death and nothing else.
+  const ability = await act.agent('poisoned', { endpoint: { max_retry: 2, timeout_ms: 60_000 } });
   const message = act.message(ability, 'poison', {
-    timeoutMs: 120_000,
-    script: { plan: [], work_ms: 60_000, tag: 'p' },
+    timeoutMs: 180_000,
+    script: { plan: [], work_ms: 50_000, tag: 'p' },
   });
-  const { reachId } = await act.caller().send(message);
+  const restarts = () => act.stage.workers.reduce((sum, worker) => sum + worker.restarts, 0);
+  const before = restarts();
+  const sent = await act.caller().send(message);
   const stop = new AbortController();
   const killing = (async () => {
     for await (const { agent } of act.stage.agents.arrivals(stop.signal)) {
       if (agent === ability) await Promise.all(act.stage.workers.map((worker) => worker.kill('SIGKILL')));
     }
   })();
-  const end = reachId ? await act.caller().ended(reachId, 100_000) : null;
+  const end = sent.reachId ? await act.caller().ended(sent.reachId, 100_000) : null;
   stop.abort();
   await killing;
   const seen = act.stage.agents.journal([ability]).length;
@@ -60,4 +73,7 @@ async function poison(act: Act): Promise<void> {
   await eventually(() => Promise.all(act.stage.workers.map((worker) => worker.whenReady())).then(() => true), {
     limitMs: 20_000,
   });
+  const killed = restarts() - before;
+  act.expect(killed >= 3, `the poison message took down ${killed} workers: it was not what it should be`);
+  return { planned: 1, sent: [sent], done: Promise.resolve() };
 }

@@ -23,21 +23,33 @@ export const compactedWhileCut: Scenario = {
     act.say('cutting the watch');
     act.stage.proxies.gatewayEtcd?.cut();
     const [cut = '', other = cut] = act.stage.urls;
-    for (let index = 0; index < 30; index += 1) await registerAt(other, act.named(`new-${index}`));
+    const fresh = Array.from({ length: 30 }, (_, index) => act.named(`new-${index}`));
+    for (const name of fresh) await registerAt(other, name);
     await http('DELETE', `${other}/v1/agents/${gone}`);
     await compact(act);
     await sleep(2_000);
+    await isStale(act, cut, { fresh, gone });
     act.say('mending the watch');
     act.stage.proxies.gatewayEtcd?.mend();
     await act.recovered();
     const same = async () => {
       const [a, b] = await Promise.all([agentsSeenBy(cut), agentsSeenBy(other)]);
-      return a.length > 30 && JSON.stringify(a) === JSON.stringify(b) && !a.includes(gone);
+      return fresh.every((name) => a.includes(name)) && JSON.stringify(a) === JSON.stringify(b) && !a.includes(gone);
     };
     act.expect(await eventually(same, { limitMs: 15_000 }), 'the view of the gateway that was cut is not a fresh one');
     await act.settle(load);
   },
 };
+
+/** What a gateway that is cut off shows is what it knew before: without that the row would prove nothing. */
+async function isStale(act: Act, url: string, { fresh, gone }: { fresh: string[]; gone: string }): Promise<void> {
+  const seen = await agentsSeenBy(url);
+  const known = fresh.filter((name) => seen.includes(name)).length;
+  act.expect(
+    known === 0 && seen.includes(gone),
+    `the gateway that is cut off knows ${known} of ${fresh.length} new agents and has ${seen.includes(gone) ? 'kept' : 'lost'} the one that is gone: it is not cut off`,
+  );
+}
 
 /** Small enough to fill in a moment; etcd allocates in steps of its own, so that it is not exact. */
 const QUOTA_BYTES = 24 * 1024 * 1024;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { Recording } from '../checker/facts';
 import type { Act } from '../harness/act';
 import { http } from '../harness/http';
 import type { Load } from '../harness/load';
@@ -20,7 +21,10 @@ const CHUNK_BYTES = 262_144;
 /** A payload of this many characters does not fit into a message, so that it must be kept. */
 const LARGE = 600_000;
 
-/** The disk of the payloads fills up: what needs it is refused and comes again, all else goes on, nothing is half there. */
+/**
+ * The disk of the payloads fills up: what needs it is refused and comes again, all else goes on, nothing is half there. Then many
+ * payloads that differ in little go through the store side by side: each agent is given the one that its reach was sent with.
+ */
 export const blobDiskFull: Scenario = {
   row: 15,
   name: 'blob disk full',
@@ -53,7 +57,9 @@ export const blobDiskFull: Scenario = {
         large.sent.some(({ setbacks }) => setbacks.some((setback) => setback.startsWith('507 storage_full'))),
         'nothing was refused with 507 storage_full while the disk was full',
       );
-      await act.settle(steady, large);
+      const mixed = mixedOnes(act, abilities);
+      await mixed.done;
+      judgeMix(act, mixed, await act.settle(steady, large, mixed));
       await nothingHalf(act, refs);
     } finally {
       await run('umount', ['--lazy', DISK]).catch(() => undefined);
@@ -105,11 +111,40 @@ async function upload(act: Act, name: string) {
 async function largeOnes(act: Act, ability: string): Promise<Load> {
   const sent: Load['sent'] = [];
   const all = [0, 1, 2, 3].map(async (n) => {
-    const script = { plan: [], work_ms: 5, tag: `large-${n}`, ballast: `${n}${'x'.repeat(LARGE)}` };
+    // Of one length, and alike from the beginning to the last character.
+    const script = { plan: [], work_ms: 5, tag: 'large', ballast: `${'x'.repeat(LARGE)}${n}` };
     sent.push(await act.caller().send(act.message(ability, `large-${n}`, { script })));
   });
   await sleep(1_000);
   return { planned: all.length, sent, done: Promise.all(all).then(() => undefined) };
+}
+
+/** Large payloads of about the same length, to both agents at once; some are sent twice, and some attempts fail, so that they are read again. */
+function mixedOnes(act: Act, abilities: string[]): Load {
+  act.say('large payloads side by side');
+  return act.load(
+    {
+      messages: act.scaled(20),
+      overMs: 1_000,
+      abilities,
+      ballast: LARGE,
+      repeats: 0.3,
+      failures: { share: 0.3, steps: ['error'] },
+    },
+    { prefix: 'mixed' },
+  );
+}
+
+/** That they are the right ones is a rule of the checker; here, that it had something to judge. */
+function judgeMix(act: Act, mixed: Load, { runs, journal }: Recording): void {
+  const ids = new Set(mixed.sent.flatMap(({ reachId }) => reachId ?? []));
+  const kept = runs.filter(({ reach_id, tag }) => ids.has(reach_id) && tag === null).length;
+  act.expect(kept === ids.size, `${kept} of ${ids.size} large payloads were kept outside of the history`);
+  const seen = journal.filter(({ reach_id, tag }) => ids.has(reach_id) && tag !== null);
+  const again = seen.filter(({ attempt }) => attempt > 1).length;
+  act.expect(new Set(seen.map(({ tag }) => tag)).size === ids.size, 'some large payload was seen by no agent');
+  act.expect(again > 0, 'no large payload was read a second time');
+  act.notes.push(`${seen.length} large payloads at the agents, ${again} of them read again for another attempt`);
 }
 
 /** Every reference given out has its content, whole; and every file that is there is whole. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Act } from '../harness/act';
+import type { Sent } from '../harness/caller';
 import { http } from '../harness/http';
 import type { Load } from '../harness/load';
 import type { RootProcess } from '../harness/root-process';
@@ -33,8 +34,9 @@ export const manyPending: Scenario = {
     const seen = () => new Set(act.stage.agents.journal([holding]).map(({ reach_id }) => reach_id)).size;
     const limitMs = 30_000 + count * RELEASE_MS_EACH;
     await eventually(() => seen() >= load.planned, { limitMs, everyMs: 500 });
+    act.expect(seen() >= load.planned, `only ${seen()} of ${load.planned} are held: the row is smaller than it says`);
     judgeMemory(act, seen());
-    await othersGoOn(act, other);
+    const beside = await othersGoOn(act, other);
     act.say('the agent delivers');
     act.stage.agents.release(holding, act.stage.urls[0]!);
     await eventually(() => act.stage.agents.journal([holding]).filter(({ worked }) => worked).length >= seen(), {
@@ -42,7 +44,7 @@ export const manyPending: Scenario = {
       everyMs: 500,
     });
     await act.recovered();
-    await act.settle(load);
+    await act.settle(load, beside);
   },
 };
 
@@ -56,16 +58,23 @@ async function fill(act: Act, ability: string, count: number): Promise<Load> {
   return { planned: count, sent, done: Promise.resolve() };
 }
 
-async function othersGoOn(act: Act, ability: string): Promise<void> {
+async function othersGoOn(act: Act, ability: string): Promise<Load> {
   const times: number[] = [];
+  const sent: Sent[] = [];
   for (let index = 0; index < 20; index += 1) {
     const startedMs = performance.now();
-    await act.caller().send(act.message(ability, `beside-${index}`, { waitSec: 10 }));
+    sent.push(await act.caller().send(act.message(ability, `beside-${index}`, { waitSec: 10 })));
     times.push(performance.now() - startedMs);
   }
   const p95 = times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)]!;
   act.notes.push(`others meanwhile: p95 ${Math.round(p95)} ms`);
   act.expect(p95 < STARVED_MS, `other agents are starved: p95 ${Math.round(p95)} ms`);
+  const completed = sent.filter(({ receipt }) => receipt?.reach_status === 'completed').length;
+  act.expect(
+    completed === sent.length,
+    `only ${completed} of ${sent.length} reaches to others were completed meanwhile`,
+  );
+  return { planned: sent.length, sent, done: Promise.resolve() };
 }
 
 /** The largest gateway and the largest worker; nothing where the system does not tell. */
@@ -119,8 +128,9 @@ export const poisonMessage: Scenario = {
     const { runs } = await act.settle(load, poison);
     const dead = runs.filter(({ key }) => key.includes('poison'));
     act.expect(
-      dead.every(({ status, attempts }) => status === 'dead_lettered' && attempts?.length === 4),
-      `poison ended as ${dead.map(({ status, attempts }) => `${status} after ${attempts?.length}`).join(', ')}`,
+      dead.length === poison.planned &&
+        dead.every(({ status, attempts }) => status === 'dead_lettered' && attempts?.length === 4),
+      `${dead.length} of ${poison.planned} poison messages ended, as ${dead.map(({ status, attempts }) => `${status} after ${attempts?.length}`).join(', ')}`,
     );
   },
 };

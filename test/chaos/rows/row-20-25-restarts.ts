@@ -1,24 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Act } from '../harness/act';
 import type { Load } from '../harness/load';
-import type { RootProcess } from '../harness/root-process';
 import type { Scenario } from '../harness/scenario';
-
-/** `server.graceful_timeout` of the stage, with what closing connections takes. */
-const GRACE_MS = 8_000 + 4_000;
+import { GRACEFUL, nothingDropped, replaced, takeInHand } from './drain';
 
 /** Workers are replaced one after the other under load, so that old and new work side by side. */
 export const rollingUpgrade: Scenario = {
   row: 20,
   name: 'rolling upgrade of the workers',
   floor: 0.99,
-  stage: { workers: 2 },
+  stage: { workers: 2, config: GRACEFUL },
   async run(act) {
-    const load = await steadyLoad(act, 10_000);
+    const { load, abilities } = await steadyLoad(act, 10_000);
+    const loads = [load];
     await sleep(500);
-    for (const worker of act.stage.workers) await replaced(act, worker, 'a worker');
+    for (const [index, worker] of act.stage.workers.entries()) {
+      const [gateway] = act.stage.urls as [string];
+      const inHand = await takeInHand(act, { abilities, gateway, prefix: `worker-${index}` });
+      loads.push(inHand.load);
+      await replaced(act, worker, 'a worker');
+      await inHand.judge();
+    }
     await act.recovered();
-    await act.settle(load);
+    const { runs } = await act.settle(...loads);
+    nothingDropped(act, runs, load.sent);
   },
 };
 
@@ -27,14 +32,20 @@ export const sigtermUnderLoad: Scenario = {
   row: 25,
   name: 'SIGTERM under load',
   floor: 0.99,
-  stage: { gateways: 2, workers: 2 },
+  stage: { gateways: 2, workers: 2, config: GRACEFUL },
   async run(act) {
-    const load = await steadyLoad(act, 6_000);
+    const { load, abilities } = await steadyLoad(act, 6_000);
     await sleep(500);
-    await replaced(act, act.stage.gateways[0]!, 'a gateway');
-    await replaced(act, act.stage.workers[0]!, 'a worker');
+    const { gateways, workers, urls } = act.stage;
+    const atGateway = await takeInHand(act, { abilities, gateway: urls[0]!, prefix: 'gateway' });
+    await replaced(act, gateways[0]!, 'a gateway');
+    await atGateway.judge();
+    const atWorker = await takeInHand(act, { abilities, gateway: urls[1] ?? urls[0]!, prefix: 'worker' });
+    await replaced(act, workers[0]!, 'a worker');
+    await atWorker.judge();
     await act.recovered();
-    await act.settle(load);
+    const { runs } = await act.settle(load, atGateway.load, atWorker.load);
+    nothingDropped(act, runs, load.sent);
     const rude = load.sent.reduce((sum, each) => sum + each.rude, 0);
     act.expect(rude === 0, `${rude} answers of 503 did not say when to come again`);
     const bad = load.sent
@@ -44,23 +55,14 @@ export const sigtermUnderLoad: Scenario = {
   },
 };
 
-async function steadyLoad(act: Act, overMs: number): Promise<Load> {
+async function steadyLoad(act: Act, overMs: number): Promise<{ load: Load; abilities: string[] }> {
   const abilities = [await act.agent('plain'), await act.agent('idempotent', { idempotent: true })];
-  return act.load({
+  const load = act.load({
     messages: act.scaled(150),
     overMs: overMs * Math.max(0.5, act.options.scale),
     abilities,
     semantics: ['at_least_once', 'exactly_once', 'at_most_once'],
     workMs: { from: 50, to: 400 },
   });
-}
-
-async function replaced(act: Act, root: RootProcess, what: string): Promise<void> {
-  act.say(`replacing ${what}`);
-  const startedMs = performance.now();
-  const code = await root.kill('SIGTERM');
-  const tookMs = performance.now() - startedMs;
-  act.expect(code === 0, `${what} ended with ${code ?? 'a signal'} after SIGTERM`);
-  act.expect(tookMs < GRACE_MS, `${what} took ${Math.round(tookMs)} ms to drain`);
-  await root.whenReady();
+  return { load, abilities };
 }

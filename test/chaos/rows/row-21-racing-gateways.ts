@@ -21,6 +21,10 @@ export const racingGateways: Scenario = {
       const both = await Promise.all([act.caller().send(message), otherGateway(act).send(message)]);
       const ids = new Set(both.map(({ reachId }) => reachId));
       act.expect(ids.size === 1 && !ids.has(null), `pair ${index} got ${[...ids].join(' and ')}`);
+      const told = both.map(({ receipt }) => receipt?.replayed);
+      // Who had to come again may have begun it before.
+      const isTold = both.some(({ tries }) => tries > 1) || (told.includes(true) && told.includes(false));
+      act.expect(isTold, `pair ${index}: both were told that replayed is ${told.join(' and ')}`);
       return both;
     });
     load.sent.push(...sent.flat());
@@ -48,6 +52,10 @@ async function differentBodies(act: Act, ability: string): Promise<void> {
     const [first = '', second = first] = act.stage.urls;
     const answers = await Promise.all([post(first, 'a'), post(second, 'b')]);
     const statuses = answers.map((answer) => answer?.status ?? 0).sort();
-    act.expect(statuses[0]! < 300 && statuses[1] === 422, `different bodies under one key: ${statuses.join(' and ')}`);
+    const [taken = 0, refused] = statuses;
+    act.expect(
+      taken >= 200 && taken < 300 && refused === 422,
+      `different bodies under one key: ${statuses.join(' and ')}, 0 for no answer`,
+    );
   });
 }
