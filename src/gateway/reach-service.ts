@@ -219,8 +219,11 @@ export class ReachService {
     const replayed = memo.decision_id !== routed?.decision.decision_id;
     if (view.status === 'completed' && 'output' in view)
       return { kind: 'result', reachId: id, body: { ...view, replayed } };
-    if ('error' in view && view.error)
-      return { kind: 'problem', reachId: id, error: ReachError.fromProblem(view.error) };
+    if ('error' in view && view.error) {
+      const error = ReachError.fromProblem(view.error);
+      if (!replayed) throw error;
+      return { kind: 'problem', reachId: id, error };
+    }
     return { kind: 'receipt', reachId: id, body: receiptOf(view as RunningView, memo, replayed) };
   }
 }

@@ -3,7 +3,7 @@ import { redisProgram, startRedis } from '../../contract/redis-server';
 import type { JournalEntry } from '../checker/facts';
 import type { Act } from '../harness/act';
 import { http } from '../harness/http';
-import { QueueAgent } from '../harness/queue-agents';
+import { AgentInstance } from '../harness/agent-instance';
 import type { Scenario } from '../harness/scenario';
 import { eventually } from '../harness/waiting';
 import { isReady } from './leased-instance';
@@ -25,7 +25,7 @@ export const queueRedelivery: Scenario = {
   missing: async () => (redisProgram() ? null : 'redis-server is not installed (Debian: apt-get install redis-server)'),
   async run(act) {
     const redis = await startRedis(redisProgram()!);
-    const consumers: QueueAgent[] = [];
+    const consumers: AgentInstance[] = [];
     try {
       const abilities = [await queueAgent(act, 'plain', redis.url), await queueAgent(act, 'idempotent', redis.url)];
       for (const ability of abilities) consumers.push(...(await startConsumers(act, ability)));
@@ -59,19 +59,19 @@ function queueAgent(act: Act, name: string, address: string): Promise<string> {
   });
 }
 
-async function startConsumers(act: Act, agent: string): Promise<QueueAgent[]> {
+async function startConsumers(act: Act, agent: string): Promise<AgentInstance[]> {
   const gateway = act.stage.urls[0]!;
   const known = await http('GET', `${gateway}/v1/agents/${agent}`);
   const [{ descriptor }] = known?.body.versions as [{ descriptor: DescriptorDraft }];
   const parts = { journal: act.stage.agents.file, gateway, descriptor };
-  const consumers = await Promise.all(Array.from({ length: CONSUMERS }, () => QueueAgent.start(parts)));
+  const consumers = await Promise.all(Array.from({ length: CONSUMERS }, () => AgentInstance.queue(parts)));
   if (!(await eventually(() => isReady(gateway, agent), { limitMs: 10_000 }))) throw new Error(`${agent} is not ready`);
   return consumers;
 }
 
 async function killOne(
   act: Act,
-  consumers: QueueAgent[],
+  consumers: AgentInstance[],
   { kill, kills }: { kill: number; kills: number },
 ): Promise<void> {
   const moment = act.random.chance(0.5) ? 'got' : 'worked';

@@ -9,7 +9,7 @@ import { http } from '../harness/http';
 import { Ledger } from '../harness/ledger';
 import type { Load } from '../harness/load';
 import type { Scenario } from '../harness/scenario';
-import { SdkAgent } from '../harness/sdk-agents';
+import { AgentInstance } from '../harness/agent-instance';
 import { sendAs, type Address } from '../harness/senders';
 import { readStories, textOf } from '../harness/store-journal';
 import { eventually, inParallel } from '../harness/waiting';
@@ -49,7 +49,7 @@ export const exactlyOnce: Scenario = {
   stage: { gateways: 2, workers: 2, config: { breaker: { enabled: false } } },
   async run(act) {
     const ledger = await Ledger.open();
-    const instances: SdkAgent[] = [];
+    const instances: AgentInstance[] = [];
     try {
       const agents = [await sdkAgent(act, 'plain', instances, ledger), await sdkAgent(act, 'again', instances, ledger)];
       const { load, reaches } = startKeys(act, agents);
@@ -69,14 +69,14 @@ export const exactlyOnce: Scenario = {
 };
 
 /** Registers one, the second as idempotent: `exactly_once` deduplicates it all the same. */
-async function sdkAgent(act: Act, name: string, instances: SdkAgent[], ledger: Ledger): Promise<string> {
+async function sdkAgent(act: Act, name: string, instances: AgentInstance[], ledger: Ledger): Promise<string> {
   const endpoint = { timeout_ms: ATTEMPT_MS, max_retry: 10 };
   const agent = await act.agent(name, { address: null, endpoint, ...(name === 'again' && { idempotent: true }) });
   const [known] = await Promise.all(act.stage.urls.map((url) => http('GET', `${url}/v1/agents/${agent}`)));
   const [{ descriptor }] = known?.body.versions as [{ descriptor: DescriptorDraft }];
   const parts = { journal: act.stage.agents.file, descriptor, ledger: ledger.url };
   const started = Array.from({ length: INSTANCES }, (_, index) =>
-    SdkAgent.start({ ...parts, gateway: act.stage.urls[index % act.stage.urls.length]! }),
+    AgentInstance.sdk({ ...parts, gateway: act.stage.urls[index % act.stage.urls.length]! }),
   );
   instances.push(...(await Promise.all(started)));
   const everywhere = async () => (await Promise.all(act.stage.urls.map((url) => isReady(url, agent)))).every(Boolean);
@@ -142,7 +142,7 @@ function deliveriesOf(
   });
 }
 
-async function injectFaults(act: Act, instances: readonly SdkAgent[]): Promise<void> {
+async function injectFaults(act: Act, instances: readonly AgentInstance[]): Promise<void> {
   const { stage, random } = act;
   const first = await killInstance(act, instances, 'got');
   act.say('killing a worker under an attempt');
@@ -164,7 +164,7 @@ async function injectFaults(act: Act, instances: readonly SdkAgent[]): Promise<v
  */
 async function killInstance(
   act: Act,
-  instances: readonly SdkAgent[],
+  instances: readonly AgentInstance[],
   moment: 'got' | 'worked',
 ): Promise<{ back: Promise<void> }> {
   act.say(`killing an agent ${moment === 'got' ? 'in the middle of a handler' : 'that has not recorded its effect'}`);
@@ -175,7 +175,7 @@ async function killInstance(
   return { back };
 }
 
-async function firstOf(instances: readonly SdkAgent[], moment: 'got' | 'worked'): Promise<SdkAgent | null> {
+async function firstOf(instances: readonly AgentInstance[], moment: 'got' | 'worked'): Promise<AgentInstance | null> {
   const waiting = instances.map(async (each) =>
     (await each.when(moment, 5_000)) ? each : Promise.reject(new Error()),
   );

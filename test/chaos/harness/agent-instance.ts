@@ -4,38 +4,46 @@ import type { DescriptorDraft } from '../../../src/protocol/descriptor';
 import type { Report } from './agent-script';
 import { compiled } from './place';
 
-/** What a consumer's process is started with. */
-export interface QueueAgentParts {
+/** What an instance's process is started with. */
+export interface InstanceParts {
   /** The journal of all agents. */
   journal: string;
   gateway: string;
   descriptor: DescriptorDraft;
 }
 
-/** One consumer of a queue, in a process that can be killed and started again; each start is another instance. */
-export class QueueAgent {
+/** One instance of an agent, in a process that can be killed and started again; each start is another instance. */
+export class AgentInstance {
   private child: ChildProcess | null = null;
   private readonly reports = new EventEmitter();
 
-  private constructor(private readonly parts: QueueAgentParts) {}
+  private constructor(
+    private readonly program: string,
+    private readonly args: readonly string[],
+  ) {}
 
-  static async start(parts: QueueAgentParts): Promise<QueueAgent> {
-    const agent = new QueueAgent(parts);
+  /** A consumer of a queue. */
+  static queue({ journal, gateway, descriptor }: InstanceParts): Promise<AgentInstance> {
+    return AgentInstance.start('queue-agent-process', [journal, gateway, JSON.stringify(descriptor)]);
+  }
+
+  /** An HTTP agent by the SDK. @param parts `ledger`: where its effects happen */
+  static sdk({ journal, gateway, descriptor, ledger }: InstanceParts & { ledger: string }): Promise<AgentInstance> {
+    return AgentInstance.start('sdk-agent-process', [journal, gateway, JSON.stringify(descriptor), ledger]);
+  }
+
+  private static async start(program: string, args: readonly string[]): Promise<AgentInstance> {
+    const agent = new AgentInstance(compiled(`test/chaos/harness/${program}.js`), args);
     await agent.restart();
     return agent;
   }
 
   /** Starts it, and waits until it is registered. */
   async restart(): Promise<void> {
-    const { journal, gateway, descriptor } = this.parts;
-    const program = compiled('test/chaos/harness/queue-agent-process.js');
-    const child = fork(program, [journal, gateway, JSON.stringify(descriptor)], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      detached: true,
-    });
+    const child = fork(this.program, this.args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], detached: true });
     this.child = child;
     child.on('message', (report: Report) => this.reports.emit(report.kind));
-    const gone = once(child, 'exit').then(() => Promise.reject(new Error('an agent of the queue ended by itself')));
+    const gone = once(child, 'exit').then(() => Promise.reject(new Error('an instance of an agent ended by itself')));
     gone.catch(() => undefined);
     await Promise.race([once(this.reports, 'listening'), gone]);
   }
