@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   AgentBusy,
@@ -28,9 +29,13 @@ const silent: AgentLog = {
   error: () => undefined,
 };
 
+/** Test files share one Temporal: an agent of the same name in another file must not take this one's calls. */
+const OF_THIS_FILE = randomUUID().slice(0, 8);
+
 /** Starts an agent as an activity worker. */
 export function startWorkerAgent(api: Api, draft: AgentDraft): Promise<ScriptedAgent> {
-  return startSdkAgent(api, draft, descriptorOf(draft, 'worker'));
+  const endpoint = { task_queue: `${draft.name}-${OF_THIS_FILE}`, ...draft.endpoint };
+  return startSdkAgent(api, draft, descriptorOf({ ...draft, endpoint }, 'worker'));
 }
 
 /** Starts an agent with this descriptor by the SDK's `ReachAgent`, and waits until it is registered. */
