@@ -12,6 +12,15 @@ afterAll(() => stage.close());
 afterEach(() => stage.killWorkers());
 
 const view = async (id: string) => (await ended(stage.url, id)) as unknown as EndedView;
+/** As callers do: while workers come and go the platform may be behind for a moment, and asks to be tried again. */
+async function send(...what: Parameters<typeof reach>): ReturnType<typeof reach> {
+  for (;;) {
+    const answer = await reach(...what);
+    if (answer.status < 400) return answer;
+    if (answer.status !== 503) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    await sleep(200);
+  }
+}
 const answerAfter =
   (ms: number): Parameters<Awaited<ReturnType<Stage['startAgent']>>['answerWith']>[0] =>
   (call, response) =>
@@ -27,14 +36,14 @@ it('grace ≥ work: one request, completed; the worker ends with 0 only afterwar
     });
   });
   const worker = await stage.startWorker(stage.configWith({ graceful_timeout: '30s' }));
-  const send = () => reach(stage.url, { ability: agent.ability, payload: {}, timeout_ms: 60_000 }, 'respond-async');
-  const { body } = await send();
+  const order = () => send(stage.url, { ability: agent.ability, payload: {}, timeout_ms: 60_000 }, 'respond-async');
+  const { body } = await order();
   await agent.received(1);
   await sleep(500);
   const exit = worker.kill('SIGTERM').then((code) => ({ code, at: performance.now() }));
   // The signal has to arrive, on a busy machine as well; what is sent after it is not this worker's any more.
   await sleep(4_000);
-  const late = await send();
+  const late = await order();
   const { code, at } = await exit;
   expect([code, at > answeredAt, agent.seen.length]).toEqual([0, true, 1]);
   agent.answerWith(ok);
@@ -53,7 +62,7 @@ it.each([
   // A regular attempt is never answered, so that it cannot end before its worker on a machine that stalls.
   agent.answerWith(prefer === 'respond-async' ? () => undefined : answerAfter(4_000));
   const short = await stage.startWorker(stage.configWith({ graceful_timeout: '1s' }));
-  const sent = reach(
+  const sent = send(
     stage.url,
     { ability: agent.ability, payload: {}, timeout_ms: 60_000, idempotency_key: `short-${agent.name}` },
     prefer,
@@ -76,7 +85,7 @@ it('at_most_once whose worker had to stop is not sent again', async () => {
   const agent = await stage.startAgent({ endpoint: { timeout_ms: 25_000 } });
   agent.answerWith(() => undefined);
   const short = await stage.startWorker(stage.configWith({ graceful_timeout: '500ms' }));
-  const { body } = await reach(
+  const { body } = await send(
     stage.url,
     { ability: agent.ability, payload: {}, timeout_ms: 60_000, delivery_semantics: 'at_most_once' },
     'respond-async',
@@ -94,11 +103,7 @@ it('SIGKILL: recovered by the missing heartbeats, long before the attempt would 
   const agent = await stage.startAgent({ endpoint: { timeout_ms: 120_000 } });
   agent.answerWith(() => undefined);
   const first = await stage.startWorker();
-  const { body } = await reach(
-    stage.url,
-    { ability: agent.ability, payload: {}, timeout_ms: 300_000 },
-    'respond-async',
-  );
+  const { body } = await send(stage.url, { ability: agent.ability, payload: {}, timeout_ms: 300_000 }, 'respond-async');
   await agent.received(1);
   agent.answerWith(ok);
   const startedAt = performance.now();
