@@ -57,13 +57,14 @@ async function poison(act: Act): Promise<Load> {
   });
   const restarts = () => act.stage.workers.reduce((sum, worker) => sum + worker.restarts, 0);
   const before = restarts();
-  const sent = await act.caller().send(message);
   const stop = new AbortController();
   const killing = (async () => {
     for await (const { agent } of act.stage.agents.arrivals(stop.signal)) {
       if (agent === ability) await Promise.all(act.stage.workers.map((worker) => worker.kill('SIGKILL')));
     }
   })();
+  // Only now: whoever listens later misses the first call, which is under way before the receipt is here.
+  const sent = await act.caller().send(message);
   const end = sent.reachId ? await act.caller().ended(sent.reachId, 100_000) : null;
   stop.abort();
   await killing;
