@@ -1,8 +1,6 @@
 import { ReachError } from '../src/protocol/reach-error';
-import { reachInput } from '../test/support/reach-input';
-import type { InvokeInput } from '../workflows/messages';
 import { makeAttempt } from './attempt';
-import { fakeDependencies } from './test-support';
+import { fakeDependencies, invokeInput } from './test-support';
 
 const LEFT_MS = 60_000;
 const BUDGET_MS = 10_000;
@@ -19,22 +17,7 @@ async function patienceOf(idempotent: boolean | null, budgetMs = BUDGET_MS): Pro
       return Promise.reject(new ReachError('engine_unavailable', 'away', { retryAfterMs: 1_000 }));
     },
   };
-  const input: InvokeInput = {
-    tenant: 'default',
-    envelope: reachInput().envelope,
-    decision_id: 'd-1',
-    agent_name: 'echo_agent',
-    agent_version: '1.0.0',
-    ability: 'echo',
-    share_ms: LEFT_MS,
-    timeout_ms: budgetMs,
-    retries: 3,
-    idempotent,
-    attempts_before: 0,
-    confirm: false,
-    trace_id: '0af7651916cd43dd8448eb211c80319c',
-    run_start_ms: 1_767_225_600_000,
-  };
+  const input = invokeInput({ share_ms: LEFT_MS, timeout_ms: budgetMs, idempotent });
   const result = await makeAttempt(deps, input, {
     reachId: 'r-1',
     runId: 'run-1',

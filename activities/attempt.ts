@@ -204,13 +204,10 @@ async function call(
   const ended = deps.startCall?.({ ...keyOf(input), instanceId: instance.instance_id });
   const over = deps.callsUnderWay?.begin({ runId, attempt: n }, signal);
   const calledMs = performance.now();
-  const patience = () => ({
-    withinMs: keepWithinMs(input, context, budgetMs - (performance.now() - calledMs)),
-    signal,
-  });
   try {
     const answer = await adapter.invoke(message, { descriptor: agent.descriptor, instance }, surroundings);
-    return await keepAnswer(deps, answer, { agent, ability: input.ability, patience: patience() });
+    const withinMs = keepWithinMs(input, context, budgetMs - (performance.now() - calledMs));
+    return await keepAnswer(deps, answer, { agent, ability: input.ability, patience: { withinMs, signal } });
   } finally {
     over?.();
     ended?.();

@@ -8,30 +8,14 @@ import type { AgentCall, AttemptRecord } from '../src/protocol/shapes';
 import { reachInput } from '../test/support/reach-input';
 import type { InvokeFailure, InvokeInput, InvokeOutcome, Stale } from '../workflows/messages';
 import { invoke } from './invoke';
-import { fakeDependencies, type FakePlatform } from './test-support';
+import { fakeDependencies, invokeInput, type FakePlatform } from './test-support';
 
 let platform: FakePlatform;
 beforeEach(() => {
   platform = fakeDependencies();
 });
 
-const input = (more: Partial<InvokeInput> = {}): InvokeInput => ({
-  tenant: 'default',
-  envelope: reachInput().envelope,
-  decision_id: 'd-1',
-  agent_name: 'echo_agent',
-  agent_version: '1.0.0',
-  ability: 'echo',
-  share_ms: 10_000,
-  timeout_ms: 1_000,
-  retries: 3,
-  idempotent: null,
-  attempts_before: 0,
-  confirm: false,
-  trace_id: '0af7651916cd43dd8448eb211c80319c',
-  run_start_ms: 1_767_225_600_000,
-  ...more,
-});
+const input = invokeInput;
 
 interface Executed {
   outcome: InvokeOutcome | Stale | null;
@@ -170,6 +154,9 @@ describe('a lost worker (W08)', () => {
     for (const attempt of [2, 3, 4]) expect(attemptsOf(await execute(once, attempt))).toHaveLength(1);
     const told = await execute(once, 2);
     expect(attemptsOf(await execute(once, 3, told.heartbeat))).toHaveLength(1);
+    // All that was heard of the second one: that it knew of the first.
+    const heard = { attempts: attemptsOf(told), turned_away: 0, permit: null };
+    expect(attemptsOf(await execute(once, 3, heard))).toHaveLength(1);
   });
 
   it.each([

@@ -137,7 +137,7 @@ async function resume(
   if (givenUp) throw asFailure(errorOf(givenUp), false, { attempts });
   const last = attempts.at(-1);
   if (last?.code !== 'worker_lost') return withSlot(deps, input, { progress, leftMs });
-  const terms = retryTerms(input, { leftMs, retry: 1, permit: progress.permit, made: progress.attempts.length });
+  const terms = retryTerms(input, { leftMs, retry: 1, permit: progress.permit, made: attempts.length });
   const error = workerLost(mayRepeat(last.received, terms));
   const retried = await decideRetry(deps, {
     agentName: input.agent_name,

@@ -19,14 +19,15 @@ export interface Progress {
 /**
  * What earlier executions have left. Executions that neither made an attempt nor were turned away did not survive to say
  * so: their worker was lost, and the agent may have been called (W08). Where that may not be repeated, only the first of
- * them can have called: the others came to say that it ends here, and did not survive that either.
+ * them can have called, and none after a call on record: the others came to say that it ends here, and did not survive that.
  */
 export function readProgress(input: InvokeInput, info: Info): Progress {
   const left = (info.heartbeatDetails ?? {}) as Partial<Progress>;
   const attempts = left.attempts ?? [];
   const turnedAway = left.turned_away ?? 0;
   const terms = { semantics: input.envelope.delivery_semantics, idempotent: input.idempotent };
-  const most = mayRepeat('unknown', terms) ? Infinity : 1;
+  const called = attempts.some(({ received }) => !mayRepeat(received, terms));
+  const most = mayRepeat('unknown', terms) ? Infinity : Number(!called);
   const untold = Math.max(0, info.attempt - 1 - attempts.length - turnedAway);
   const missing = left.given_up ? 0 : Math.min(most, untold);
   const lost = Array.from({ length: missing }, (_, index) => lostAttempt(input, info, attempts.length + index));

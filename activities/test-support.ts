@@ -13,6 +13,8 @@ import type { ActivityDependencies } from './dependencies';
 import { FastLane } from './fast-lane';
 import { createPayloads } from '../src/payloads';
 import { DEFAULT_MAX_PAYLOAD_BYTES } from '../src/protocol/payload-ref';
+import { reachInput } from '../test/support/reach-input';
+import type { InvokeInput } from '../workflows/messages';
 
 export interface FakePlatform {
   deps: ActivityDependencies;
@@ -45,6 +47,25 @@ const AGENT: AgentVersion = {
   registered_at: '2026-01-01T00:00:00.000Z',
   instances: [INSTANCE],
 };
+
+/** A call of `echo_agent`. */
+export const invokeInput = (more: Partial<InvokeInput> = {}): InvokeInput => ({
+  tenant: 'default',
+  envelope: reachInput().envelope,
+  decision_id: 'd-1',
+  agent_name: 'echo_agent',
+  agent_version: '1.0.0',
+  ability: 'echo',
+  share_ms: 10_000,
+  timeout_ms: 1_000,
+  retries: 3,
+  idempotent: null,
+  attempts_before: 0,
+  confirm: false,
+  trace_id: '0af7651916cd43dd8448eb211c80319c',
+  run_start_ms: 1_767_225_600_000,
+  ...more,
+});
 
 /** One agent `echo_agent` with one instance, everything open until told otherwise. */
 export function fakeDependencies(): FakePlatform {

@@ -232,6 +232,7 @@ export async function createPlatform(config: Config, logger: Logger, metrics: Me
     close: () =>
       stopEach([
         () => prober.stop(),
+        () => probes.destroy(),
         () => reliability.stop(),
         () => stats.stop(),
         () => demand.stop(),

@@ -1,11 +1,7 @@
 import { AGENT_NAME } from '../protocol/envelope';
+import { INSTANCE_ID, STATIC_INSTANCE_PREFIX } from '../protocol/instance-id';
 import { ReachError } from '../protocol/reach-error';
 import { invalidField } from './errors';
-
-/** Instance ids: short enough for a key, and without anything that could leave its place in one. */
-export const INSTANCE_ID = /^[A-Za-z0-9._-]{1,128}$/;
-/** Ids of static instances start so; nobody may register one. */
-export const STATIC_INSTANCE_PREFIX = 'static-';
 
 /** What a key of the view's tree holds. */
 export type RecordKind = 'agent' | 'instance' | 'beat' | 'health' | 'gone';

@@ -1,6 +1,7 @@
 import { ReachError } from '../../protocol/reach-error';
 import { isOverSize } from '../../policy/json-size';
 import { agentText } from '../../protocol/agent-text';
+import { isOwnInstanceId } from '../../protocol/instance-id';
 import { loggable, type QueueMessage, type QueueReply } from '../../protocol/queue-wire';
 import { parseJsonStrict } from '../../protocol/strict-json';
 import type { JsonObject } from '../../protocol/shapes';
@@ -17,8 +18,6 @@ export interface QueueCallParts {
   context: AdapterContext;
 }
 
-/** What an instance may be called, as for those that register: what else a reply says goes into no attempt and no record. */
-const INSTANCE = /^(?!static-)[A-Za-z0-9._-]{1,128}$/;
 /** Whoever has not taken the call up by this share of its time will not be waited for: another agent may still do it. */
 const TAKE_SHARE = 0.5;
 
@@ -94,7 +93,8 @@ export class QueueCall {
 
   #hear(reply: Parameters<Listener['reply']>[0]): void {
     this.#taken = true;
-    if (reply.type !== 'malformed' && INSTANCE.test(reply.instance)) this.parts.context.takenBy?.(reply.instance);
+    // As for those that register: what else a reply may say goes into no attempt and no record.
+    if (reply.type !== 'malformed' && isOwnInstanceId(reply.instance)) this.parts.context.takenBy?.(reply.instance);
     if (reply.type === 'taken') return;
     try {
       this.#settle.resolve(answerOf(reply, this.parts.context));

@@ -3,7 +3,8 @@ import { ReachError } from '../../protocol/reach-error';
 import { compareVersionsDescending } from '../../protocol/versions';
 import { callEtcd } from '../etcd/etcd-client';
 import { deleteOp, getPrefixOp, readOf, unchanged } from '../etcd/etcd-ops';
-import { STATIC_INSTANCE_PREFIX, type Keyspace } from '../keys';
+import { STATIC_INSTANCE_PREFIX } from '../../protocol/instance-id';
+import type { Keyspace } from '../keys';
 import { readRecord } from '../records';
 
 /** etcd takes 128 operations a transaction; each instance needs four. */

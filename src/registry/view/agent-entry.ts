@@ -4,7 +4,7 @@ import type { InstanceState } from '../../protocol/shapes';
 import type { AgentVersion } from '../../protocol/world';
 import { effectiveStatus, type StatusInputs } from './effective-status';
 import { queuePlace } from '../../protocol/queue-endpoint';
-import { STATIC_INSTANCE_PREFIX } from '../keys';
+import { STATIC_INSTANCE_PREFIX } from '../../protocol/instance-id';
 import type { EjectionLookup } from '../limits/ejections';
 import type { AgentRecord, BeatRecord, GoneRecord, HealthRecord, InstanceRecord } from '../records';
 

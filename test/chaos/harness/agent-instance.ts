@@ -60,9 +60,14 @@ export class AgentInstance {
   async kill(): Promise<void> {
     const { child } = this;
     this.child = null;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await killed(child);
   }
+}
+
+/** `SIGKILL`, and waits for the end; nothing to do where there is no process any more. */
+export async function killed(child: ChildProcess | null): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
 }

@@ -3,6 +3,7 @@ import { EventEmitter, on, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JournalEntry } from '../checker/facts';
+import { killed } from './agent-instance';
 import type { Command, Line, Mode, Report } from './agent-script';
 import { compiled } from './place';
 
@@ -58,10 +59,7 @@ export class Agents {
   async kill(): Promise<void> {
     const { child } = this;
     this.child = null;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    await killed(child);
   }
 
   /** From now on, whatever the scripts say. */

@@ -40,3 +40,27 @@ it('health checks go on while calls take every connection', async () => {
   agent.closeAllConnections();
   await new Promise((resolve) => agent.close(resolve));
 });
+
+it('a gateway that is closed leaves no connection of its health checks behind', async () => {
+  const passing = await startGateway();
+  let checks = 0;
+  const agent = createServer((_request, response) => void ((checks += 1), response.end('ok')));
+  // The other side must not be the one that ends it.
+  agent.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve));
+  await registerDescriptor(passing.api, {
+    name: 'checked',
+    version: '1.0.0',
+    capabilities: ['checked.work'],
+    endpoint: { protocol: 'http', address: `http://127.0.0.1:${(agent.address() as AddressInfo).port}/` },
+    health_check: { path: '/healthz', interval_sec: 1, timeout_sec: 1 },
+  });
+  await waitFor('a health check', () => checks > 0, 20_000);
+  await passing.close();
+  const open = () =>
+    new Promise<number>((resolve, reject) => agent.getConnections((e, n) => (e ? reject(e) : resolve(n))));
+  expect(await waitFor('its connections to end', async () => ((await open()) === 0 ? 'ended' : undefined), 5_000)).toBe(
+    'ended',
+  );
+  await new Promise((resolve) => agent.close(resolve));
+});
